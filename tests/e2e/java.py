@@ -124,6 +124,23 @@ def link(built: Built, repo: Path, cc: str, jni: Path, flags: Sequence[str] = ()
     )
 
 
+def with_runtime(whole: Built, dist: Path, cc: str, jni: Path, folder: Path) -> Built:
+    """Another build's classes over the C files of `jni`, linked with the runtime of a `samara build`."""
+    built = replace(whole, folder=folder)
+    for name in ("classes", "tests", "android"):
+        (folder / name).symlink_to(whole.folder / name)
+    system = whole.jdk / "include"
+    call(
+        *(cc, "-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", *STRICT),
+        *(f"-I{path}" for path in (dist / "include", system, system / "linux")),
+        *sorted(jni.glob("*.c")),
+        *(dist / "lib" / "libsamara.a", "-Wl,-z,defs", "-lm", "-ldl", "-lpthread"),
+        *("-o", built.library),
+        cwd=folder,
+    )
+    return built
+
+
 def with_asan(whole: Built, repo: Path, cc: str, jni: Path, folder: Path) -> Built:
     """Another build's classes over the C files of `jni` under AddressSanitizer, preloaded."""
     asan = call(cc, "-print-file-name=libasan.so", cwd=folder).strip()

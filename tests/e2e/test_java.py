@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.e2e import golden_cases, java, java_models
+from tests.e2e import golden_cases, java, java_models, java_texts
 from tests.e2e.commands import output_of
 from tests.e2e.models import NAMES
 from tests.e2e.pages import write_files
@@ -88,6 +88,7 @@ def built(
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("java_models")
     java_models.write(folder)
+    java_texts.write(folder)
     return folder
 
 
@@ -107,6 +108,42 @@ def test_details_are_those_of_python(built: java.Built, models: Path) -> None:
 def test_sound_is_heard_run_by_run(built: java.Built, models: Path) -> None:
     """Also after loops that were left and callbacks that threw."""
     assert built.java("Heard", models) == java_models.heard(models)
+
+
+def test_texts_are_those_of_python(built: java.Built, models: Path) -> None:
+    """Tokens and bytes of texts, parts, kept files, ids; and what is refused."""
+    assert built.java("Texts", models) == java_texts.texts(models)
+    model = samara.TextModel(models / "text.samara", threads=1)
+    model.load(models / "java.text")
+    assert model.tokens == [*(java_texts.PROMPT * 20).encode()]
+
+
+def test_accuracies_of_an_exact_model_are_those_of_python(built: java.Built, models: Path) -> None:
+    assert built.java("Accuracies", models) == java_texts.accuracies(models)
+
+
+def test_text_models_that_are_cancelled_closed_or_forgotten(
+    built: java.Built, models: Path
+) -> None:
+    assert built.java("TextLives", models) == ""
+
+
+def test_a_library_without_text_says_so(
+    built: java.Built,
+    models: Path,
+    repo: Path,
+    need_tool: Tool,
+    small_dist: Path,
+    tmp_path: Path,
+) -> None:
+    """The JNI files over a runtime of `samara build` that has other features."""
+    header = (small_dist / "include" / "samara" / "samara.h").read_text(encoding="utf-8")
+    assert "SAMARA_WITH_PROFILE" in header
+    assert "SAMARA_WITH_TEXT" not in header
+    jni = repo / "android" / "samara" / "src" / "main" / "jni"
+    lacking = java.with_runtime(built, small_dist, need_tool("cc", "cc"), jni, tmp_path)
+    small = small_dist.parent / "small.samara"
+    assert lacking.java("TextAbsent", small) == ""
 
 
 def test_executors_and_callbacks_that_throw(built: java.Built, models: Path) -> None:
@@ -153,6 +190,11 @@ public final class PageMain {
     try (Example example = new Example(context)) {
       System.out.println(example.look(new Bitmap(Bitmap.Config.ARGB_8888, 4, 4, 16)));
     }
+    StringBuilder shown = new StringBuilder();
+    try (Writer writer = new Writer(new File(arguments[0], "text.samara"))) {
+      String written = writer.write("A maple", shown::append).getText();
+      System.out.println(written.equals(shown.toString()) && !written.isEmpty());
+    }
   }
 }
 """
@@ -162,16 +204,17 @@ def test_the_program_of_the_page(
     built: java.Built, models: Path, repo: Path, tmp_path: Path
 ) -> None:
     names = write_files(repo / "docs" / "guides" / "android.md", tmp_path)
-    shown = ["settings.gradle", "build.gradle", "Example.java", "Scores.kt", "Faces.kt"]
-    assert [path.name for path in names][:5] == shown
+    gradle = ["settings.gradle", "build.gradle"]
+    shown = [*gradle, "Example.java", "Writer.java", "Scores.kt", "Faces.kt"]
+    assert [path.name for path in names][:6] == shown
     (tmp_path / "PageMain.java").write_text(_PAGE_MAIN, encoding="utf-8")
     path = os.pathsep.join(map(str, (built.classes, built.android)))
-    sources = (tmp_path / "Example.java", tmp_path / "PageMain.java")
+    sources = [tmp_path / f"{name}.java" for name in ("Example", "Writer", "PageMain")]
     javac = (built.jdk / "bin" / "javac", "-Xlint:all", "-Werror", "-cp", path)
     java.call(*javac, "-d", built.folder / "tests", *sources, cwd=tmp_path)
     black = samara.Session(models / "classes.samara").predict(np.zeros((4, 4, 3), np.uint8))
     assert isinstance(black, samara.Classification)
-    assert built.java("PageMain", models, android=True, package="") == f"{black.label}\n"
+    assert built.java("PageMain", models, android=True, package="") == f"{black.label}\ntrue\n"
 
 
 def test_the_lines_of_the_tutorial(built: java.Built, repo: Path, tmp_path: Path) -> None:
@@ -204,6 +247,8 @@ def test_asan_sees_nothing(sanitized_jni: java.Built, models: Path) -> None:
     assert sanitized_jni.java("Misuse", models) == ""
     assert sanitized_jni.java("Systems", models, android=True) == ""
     assert sanitized_jni.java("Async", models) == ""
+    assert sanitized_jni.java("Texts", models) == java_texts.texts(models)
+    assert sanitized_jni.java("TextLives", models) == ""
 
 
 def test_asan_sees_a_byte_too_many(
@@ -256,6 +301,7 @@ def test_an_aar_gives_the_same(
     printed = app.java("Values", models, samara.__version__, android=True)
     assert printed == java_models.values(models)
     assert app.java("Meanings", models, android=True) == java_models.meanings(models)
+    assert app.java("Texts", models, android=True) == java_texts.texts(models)
     assert re.match(r"grown=", app.java("Lives", models, "400", android=True))
     logged = app.java("Systems", models, android=True)
     why = ("not aligned by zipalign", "compressed")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.e2e import golden_cases, java, java_models, kotlin
+from tests.e2e import golden_cases, java, java_models, java_texts, kotlin
 from tests.e2e.commands import ran
 from tests.e2e.pages import write_files
 
@@ -67,6 +67,7 @@ def home(
     models = folder / "models"
     models.mkdir()
     java_models.write(models)
+    java_texts.write(models)
     return Home(built, models, mvn, cache)
 
 
@@ -94,7 +95,7 @@ def compiled(
     path = [_library(repo, home, library, folder / "library"), *home.needed(reader)]
     tests = home.built.folder / "tests"
     programs = sorted((repo / "tests" / "e2e" / "kotlin").glob("*.kt"))
-    assert len(programs) == 4
+    assert len(programs) == 5
     home.compiler(reader).compile(
         programs, folder / "tests", [*path, home.built.android, home.built.classes, tests]
     )
@@ -110,6 +111,12 @@ def test_flows(home: Home, compiled: list[Path]) -> None:
     labels = java_models.heard(home.models).splitlines()[1]
     assert labels.startswith("each=")
     assert kotlin.run(home.built, "kotlintests.Flows", compiled, home.models) == f"{labels}\n"
+
+
+def test_texts(home: Home, compiled: list[Path]) -> None:
+    """Flows give Python's parts; a collector that leaves or is cancelled stops the text."""
+    parts = java_texts.parts(home.models)
+    assert kotlin.run(home.built, "kotlintests.Texts", compiled, home.models) == f"{parts}\n"
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@
 #define SAMARA_WITH_ANSWERS 1
 #define SAMARA_WITH_BACKENDS 1
 #define SAMARA_WITH_BIND 1
+#define SAMARA_WITH_TEXT 1
 #endif
 
 #if SAMARA_WITH_IMAGES || SAMARA_WITH_AUDIO || SAMARA_WITH_ANSWERS
@@ -27,6 +28,9 @@
 #endif
 #if SAMARA_WITH_BACKENDS
 #include <samara/samara_backend.h>
+#endif
+#if SAMARA_WITH_TEXT
+#include <samara/samara_text.h>
 #endif
 
 /// Replaces native methods whose feature is missing: ignores its arguments, throws, and returns 0,

@@ -4,8 +4,9 @@
 
 static bool registers(JNIEnv *env) {
   const struct jni_table *const tables[] = {
-      &jni_model_table, &jni_session_table, &jni_values_table, &jni_media_table,
-      &jni_state_table, &jni_observe_table, &jni_system_table};
+      &jni_model_table,      &jni_session_table, &jni_values_table, &jni_media_table,
+      &jni_state_table,      &jni_observe_table, &jni_text_table,   &jni_sampler_table,
+      &jni_text_model_table, &jni_system_table};
   const jclass native = (*env)->FindClass(env, "dev/samara/Native");
   bool right = native != NULL;
   for (size_t i = 0; right && i < sizeof tables / sizeof *tables; i++)

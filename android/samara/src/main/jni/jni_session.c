@@ -6,7 +6,17 @@
 #include <string.h>
 
 // Bits that dev.samara.SessionOptions sets.
-enum { KEEP_ALL = 1, STRICT = 2, BFLOAT16 = 4, FLOAT16 = 8, WAIT = 16, PROFILE = 32 };
+enum {
+  KEEP_ALL = 1,
+  STRICT = 2,
+  BFLOAT16 = 4,
+  FLOAT16 = 8,
+  WAIT = 16,
+  PROFILE = 32,
+  TEXT = 64,
+  EXACT = 128,
+  BOUNDED = 256
+};
 enum { MAX_BACKENDS = 8 };  // limit of samara_session_options
 
 // ---- pools ----
@@ -42,37 +52,6 @@ static void destroy_pool(JNIEnv *env, jclass type, jlong pool) {
 
 // ---- making ----
 
-/// Texts of an array of byte[].
-struct texts {
-  char **all;
-  size_t count;
-};
-
-static void free_texts(struct texts *texts) {
-  for (size_t i = 0; i < texts->count; i++) free(texts->all[i]);
-  free(texts->all);
-}
-
-static bool read_texts(JNIEnv *env, jobjectArray array, struct texts *texts) {
-  const jsize count = (*env)->GetArrayLength(env, array);
-  texts->all = calloc((size_t)count + 1, sizeof *texts->all);
-  if (texts->all == NULL) {
-    jni_throw(env, SAMARA_OUT_OF_MEMORY, "no memory for names", NULL);
-    return false;
-  }
-  for (jsize i = 0; i < count; i++) {
-    const jobject text = (*env)->GetObjectArrayElement(env, array, i);
-    texts->all[i] = jni_text(env, text);
-    (*env)->DeleteLocalRef(env, text);
-    if (texts->all[i] == NULL) {
-      jni_throw(env, SAMARA_BAD_ARGUMENT, "a name is null", NULL);
-      return false;
-    }
-    texts->count++;
-  }
-  return true;
-}
-
 /// Open the devices named by a session's `backend`.
 struct devices {
   samara_backend *all[MAX_BACKENDS];
@@ -107,7 +86,7 @@ static bool open_device(JNIEnv *env, const char *name, struct devices *devices, 
   return true;
 }
 
-static bool open_devices(JNIEnv *env, const struct texts *names, struct devices *devices) {
+static bool open_devices(JNIEnv *env, const struct jni_texts *names, struct devices *devices) {
   for (size_t i = 0; i < names->count; i++) {
     const char *name = names->all[i];
     if (strcmp(name, "auto") == 0) devices->automatic = true;
@@ -121,7 +100,7 @@ static bool open_devices(JNIEnv *env, const struct texts *names, struct devices 
 #else
 static void close_devices(struct devices *devices) { (void)devices; }
 
-static bool open_devices(JNIEnv *env, const struct texts *names, struct devices *devices) {
+static bool open_devices(JNIEnv *env, const struct jni_texts *names, struct devices *devices) {
   (void)devices;
   for (size_t i = 0; i < names->count; i++) {
     if (strcmp(names->all[i], "auto") == 0 || strcmp(names->all[i], "cpu") == 0) continue;
@@ -131,6 +110,12 @@ static bool open_devices(JNIEnv *env, const struct texts *names, struct devices 
   return true;
 }
 #endif
+
+/// As in Python: reduced precision asks for what an exact model excludes.
+static samara_exactness exactness_of(jint flags) {
+  if ((flags & EXACT) != 0) return SAMARA_EXACT_ON;
+  return (flags & (BOUNDED | BFLOAT16 | FLOAT16)) != 0 ? SAMARA_EXACT_OFF : SAMARA_EXACT_AS_MODEL;
+}
 
 static bool read_limits(JNIEnv *env, jlongArray limits, samara_session_options *options) {
   jlong values[3] = {0};
@@ -142,18 +127,38 @@ static bool read_limits(JNIEnv *env, jlongArray limits, samara_session_options *
   return true;
 }
 
+/// A session of the model, or with TEXT a text model; 0 with an exception pending.
+static jlong created(JNIEnv *env, const samara_model *model, const samara_session_options *options,
+                     jint flags) {
+  samara_error error = {0};
+  if ((flags & TEXT) == 0) {
+    samara_session *session = NULL;
+    const samara_status status = samara_session_create(model, options, &session, &error);
+    if (status != SAMARA_OK) jni_throw_error(env, status, &error);
+    return jni_handle(session);
+  }
+#if SAMARA_WITH_TEXT
+  samara_text_model *text = NULL;
+  const samara_status status = samara_text_model_create(model, options, &text, &error);
+  if (status != SAMARA_OK) jni_throw_error(env, status, &error);
+  return jni_handle(text);
+#else
+  return jni_throw_absent(env, "text");
+#endif
+}
+
 static jlong create_session(JNIEnv *env, jclass type, jlong model, jlong pool, jbyteArray function,
                             jbyteArray isa, jobject tuned, jobjectArray keep, jobjectArray backends,
                             jlongArray limits, jint flags) {
   (void)type;
   samara_session_options options = {.struct_size = sizeof options, .pool = jni_pool(pool)};
-  struct texts kept = {0}, names = {0};
+  struct jni_texts kept = {0}, names = {0};
   struct devices devices = {0};
-  samara_session *session = NULL;
+  jlong made = 0;
   char *name = jni_text(env, function);
   char *ceiling = jni_text(env, isa);
-  if (!(*env)->ExceptionCheck(env) && read_texts(env, keep, &kept) &&
-      read_texts(env, backends, &names) && read_limits(env, limits, &options) &&
+  if (!(*env)->ExceptionCheck(env) && jni_read_texts(env, keep, &kept) &&
+      jni_read_texts(env, backends, &names) && read_limits(env, limits, &options) &&
       open_devices(env, &names, &devices)) {
     options.function = name;
     options.keep = (const char *const *)kept.all;
@@ -167,19 +172,17 @@ static jlong create_session(JNIEnv *env, jclass type, jlong model, jlong pool, j
     options.backend_auto = devices.automatic;
     options.backend_wait = (flags & WAIT) != 0 && devices.automatic;
     options.backend_float16 = (flags & FLOAT16) != 0;
+    options.exact = exactness_of(flags);
     options.isa = ceiling;
     options.tuned = tuned != NULL ? jni_memory(env, tuned, 0, 0) : NULL;
-    samara_error error = {0};
-    const samara_status status =
-        samara_session_create(jni_model(model), &options, &session, &error);
-    if (status != SAMARA_OK) jni_throw_error(env, status, &error);
+    made = created(env, jni_model(model), &options, flags);
   }
   close_devices(&devices);
-  free_texts(&names);
-  free_texts(&kept);
+  jni_free_texts(&names);
+  jni_free_texts(&kept);
   free(ceiling);
   free(name);
-  return jni_handle(session);
+  return made;
 }
 
 static void destroy_session(JNIEnv *env, jclass type, jlong session) {

@@ -72,6 +72,31 @@ char *jni_text(JNIEnv *env, jbyteArray text) {
   return copy;
 }
 
+void jni_free_texts(struct jni_texts *texts) {
+  for (size_t i = 0; i < texts->count; i++) free(texts->all[i]);
+  free(texts->all);
+}
+
+bool jni_read_texts(JNIEnv *env, jobjectArray array, struct jni_texts *texts) {
+  const jsize count = (*env)->GetArrayLength(env, array);
+  texts->all = calloc((size_t)count + 1, sizeof *texts->all);
+  if (texts->all == NULL) {
+    jni_throw(env, SAMARA_OUT_OF_MEMORY, "no memory for names", NULL);
+    return false;
+  }
+  for (jsize i = 0; i < count; i++) {
+    const jobject text = (*env)->GetObjectArrayElement(env, array, i);
+    texts->all[i] = jni_text(env, text);
+    (*env)->DeleteLocalRef(env, text);
+    if (texts->all[i] == NULL) {
+      jni_throw(env, SAMARA_BAD_ARGUMENT, "a name is null", NULL);
+      return false;
+    }
+    texts->count++;
+  }
+  return true;
+}
+
 jbyteArray jni_bytes(JNIEnv *env, const void *data, size_t size_bytes) {
   if (size_bytes > INT_MAX - 8) {
     jni_throw(env, SAMARA_LIMIT, "more bytes than an array of Java holds", NULL);
@@ -80,6 +105,29 @@ jbyteArray jni_bytes(JNIEnv *env, const void *data, size_t size_bytes) {
   const jbyteArray made = (*env)->NewByteArray(env, (jsize)size_bytes);
   if (made != NULL) (*env)->SetByteArrayRegion(env, made, 0, (jsize)size_bytes, data);
   return made;
+}
+
+jintArray jni_ints(JNIEnv *env, const int32_t *values, size_t count) {
+  if (count > INT_MAX - 8) {
+    jni_throw(env, SAMARA_LIMIT, "more numbers than an array of Java holds", NULL);
+    return NULL;
+  }
+  const jintArray made = (*env)->NewIntArray(env, (jsize)count);
+  if (made != NULL && count != 0)
+    (*env)->SetIntArrayRegion(env, made, 0, (jsize)count, (const jint *)values);
+  return made;
+}
+
+int32_t *jni_read_ints(JNIEnv *env, jintArray array, size_t *count) {
+  const jsize size = (*env)->GetArrayLength(env, array);
+  int32_t *copy = malloc(((size_t)size + 1) * sizeof *copy);
+  if (copy == NULL) {
+    jni_throw(env, SAMARA_OUT_OF_MEMORY, "no memory for numbers", NULL);
+    return NULL;
+  }
+  (*env)->GetIntArrayRegion(env, array, 0, size, (jint *)copy);
+  *count = (size_t)size;
+  return copy;
 }
 
 void jni_put(struct jni_blob *blob, const void *data, size_t size_bytes) {

@@ -30,8 +30,21 @@ bool jni_ok(JNIEnv *env, const samara_session *session, samara_status status);
 /// A NUL-terminated copy of a name from Java; the caller frees it. NULL for null, or, with an
 /// exception pending, when memory is short.
 char *jni_text(JNIEnv *env, jbyteArray text);
+/// Texts of an array of byte[].
+struct jni_texts {
+  char **all;
+  size_t count;
+};
+/// Copies of them all; false with an exception pending. The caller frees `texts` either way.
+bool jni_read_texts(JNIEnv *env, jobjectArray array, struct jni_texts *texts);
+void jni_free_texts(struct jni_texts *texts);
 /// An array of Java with these bytes; NULL with an exception pending.
 jbyteArray jni_bytes(JNIEnv *env, const void *data, size_t size_bytes);
+
+/// An array of Java with these numbers; NULL with an exception pending.
+jintArray jni_ints(JNIEnv *env, const int32_t *values, size_t count);
+/// A copy of an array of Java; the caller frees it. NULL with an exception pending.
+int32_t *jni_read_ints(JNIEnv *env, jintArray array, size_t *count);
 
 /// Packed numbers and texts, in the format that dev.samara.Blob reads.
 struct jni_blob {
@@ -72,6 +85,7 @@ struct jni_table {
   jint count;
 };
 extern const struct jni_table jni_model_table, jni_session_table, jni_values_table, jni_media_table,
-    jni_state_table, jni_observe_table, jni_system_table;
+    jni_state_table, jni_observe_table, jni_text_table, jni_sampler_table, jni_text_model_table,
+    jni_system_table;
 
 #endif  // SAMARA_JNI_UTIL_H_

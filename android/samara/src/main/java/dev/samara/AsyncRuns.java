@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of one session in executors, one after the other.
+// Runs of one session or text model in executors, one after the other.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -11,11 +11,11 @@ import java.util.concurrent.Executor;
 
 /** The waiting runs, and the run given to an executor. */
 final class AsyncRuns {
-  private final SessionHandle handle;
+  private final Handle handle;
   private final ArrayDeque<Run<?>> waiting = new ArrayDeque<>();
   @Nullable private Run<?> first; // given to its executor
 
-  AsyncRuns(SessionHandle handle) {
+  AsyncRuns(Handle handle) {
     this.handle = handle;
   }
 

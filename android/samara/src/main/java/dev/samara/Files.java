@@ -26,18 +26,31 @@ final class Files {
     }
   }
 
+  /** Writes the content of a file. */
+  interface Writing {
+    void to(@NonNull FileOutputStream out) throws IOException;
+  }
+
   /** Writes a temporary file next to it, syncs it, and renames it. */
   static void replace(@NonNull File file, @NonNull byte[] bytes) {
+    replace(file, out -> out.write(bytes));
+  }
+
+  /** The same for content that {@code writing} writes; on any failure of it the file stays. */
+  static void replace(@NonNull File file, @NonNull Writing writing) {
     File fresh = new File(file.getPath() + ".tmp");
+    boolean done = false;
     try {
       try (FileOutputStream out = new FileOutputStream(fresh)) {
-        out.write(bytes);
+        writing.to(out);
         out.getFD().sync();
       }
       if (!fresh.renameTo(file)) throw new IOException("cannot be renamed to it");
+      done = true;
     } catch (IOException failure) {
-      fresh.delete();
       throw failed(file, "cannot be written", failure);
+    } finally {
+      if (!done) fresh.delete();
     }
   }
 

@@ -4,6 +4,9 @@ package dev.samara;
 
 import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.RandomAccessFile;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
@@ -75,7 +78,8 @@ final class Native {
 
   /**
    * tuned: a zero-terminated text that must live until destroySession. limits: arena bytes, steps,
-   * microseconds; 0 is none. flags: those of {@link SessionOptions}.
+   * microseconds; 0 is none. flags: those of {@link SessionOptions}, which tell a text model from a
+   * session.
    */
   static native long createSession(
       long model,
@@ -188,4 +192,89 @@ final class Native {
   static native byte[] placement(long session);
 
   static native byte[] backendReport(long session);
+
+  // ---- tokenizers. Texts are UTF-8 without a zero; flags are those of {@link TextFlags} ----
+
+  /** The tokenizer in the model's file; the model must live until closeTokenizer. */
+  static native long openTokenizer(long model);
+
+  static native void closeTokenizer(long tokenizer);
+
+  static native int vocabulary(long tokenizer);
+
+  static native int[] encode(long tokenizer, @NonNull byte[] text, int flags);
+
+  static native byte[] decode(long tokenizer, @NonNull int[] ids, int flags);
+
+  static native byte[] normalize(long tokenizer, @NonNull byte[] text);
+
+  /** -1 if there is none. */
+  static native int tokenId(long tokenizer, @NonNull byte[] token);
+
+  /** null if the id has none. */
+  static native byte[] token(long tokenizer, int id);
+
+  /** The tokenizer must live until destroyStream. */
+  static native long createStream(long tokenizer, int flags);
+
+  static native void destroyStream(long stream);
+
+  /** The text that is now certain; null if there is none. */
+  static native byte[] pushStream(long stream, int id);
+
+  static native byte[] finishStream(long stream);
+
+  // ---- samplers ----
+
+  /** numbers: top k, window, seed. shares: penalty, temperature, top p, min p. */
+  static native long createSampler(
+      int vocabulary, @NonNull long[] numbers, @NonNull float[] shares);
+
+  static native void destroySampler(long sampler);
+
+  static native int nextToken(long sampler, @NonNull float[] logits);
+
+  static native void acceptTokens(long sampler, @NonNull int[] tokens);
+
+  static native void resetSampler(long sampler);
+
+  // ---- text models ----
+
+  static native void destroyTextModel(long model);
+
+  static native void cancelText(long model);
+
+  static native long textContext(long model);
+
+  static native long textTotalBytes(long model);
+
+  /** Returns the tokens of the text * 2^32 + how many of them were in the cache. */
+  static native long promptText(long model, @NonNull byte[] text, int flags);
+
+  /** The same for tokens. */
+  static native long putText(long model, @NonNull int[] ids);
+
+  static native int[] textTokens(long model);
+
+  static native float[] textLogits(long model);
+
+  /**
+   * numbers and shares: as for createSampler. stops: zero-terminated. ends: null for those of the
+   * file.
+   */
+  static native void beginText(
+      long model,
+      int mostTokens,
+      @NonNull long[] numbers,
+      @NonNull float[] shares,
+      @NonNull byte[][] stops,
+      @Nullable int[] ends);
+
+  /** Sets the token, or -1, and why the text ends; returns what is certain of it, null for none. */
+  static native byte[] stepText(long model, @NonNull int[] tokenAndEnd);
+
+  static native void saveText(long model, @NonNull OutputStream to) throws IOException;
+
+  static native void loadText(long model, @NonNull RandomAccessFile from, long size)
+      throws IOException;
 }

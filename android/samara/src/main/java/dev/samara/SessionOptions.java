@@ -22,6 +22,9 @@ public final class SessionOptions {
   private static final int FLOAT16 = 8;
   private static final int WAIT = 16;
   private static final int PROFILE = 32;
+  private static final int TEXT = 64; // of a text model, not set by users
+  private static final int EXACT = 128;
+  private static final int BOUNDED = 256;
 
   private String function;
   private int threads;
@@ -85,7 +88,8 @@ public final class SessionOptions {
   /**
    * "default"; "strict" excludes transformed and reduced-precision algorithms; "bfloat16" lets
    * float32 products round to bfloat16 on CPUs with instructions for that; "float16" stores float32
-   * as float16 on devices.
+   * as float16 on devices; "exact" gives the same bits on every CPU; "bounded" turns that off for a
+   * model that was exported exact.
    */
   @NonNull
   public SessionOptions accuracy(@NonNull String word) {
@@ -93,11 +97,14 @@ public final class SessionOptions {
     flag(STRICT, word.equals("strict"));
     flag(BFLOAT16, word.equals("bfloat16"));
     flag(FLOAT16, word.equals("float16"));
-    if (word.equals("default") || (flags & (STRICT | BFLOAT16 | FLOAT16)) != 0) return this;
+    flag(EXACT, word.equals("exact"));
+    flag(BOUNDED, word.equals("bounded"));
+    int words = STRICT | BFLOAT16 | FLOAT16 | EXACT | BOUNDED;
+    if (word.equals("default") || (flags & words) != 0) return this;
     throw new UnknownNameException(
         Status.NOT_FOUND,
         "there is no accuracy '" + word + "'",
-        "there are default, strict, bfloat16, float16");
+        "there are default, strict, bfloat16, float16, exact, bounded");
   }
 
   /** Use only these instruction sets, e.g. "avx2" or "scalar"; those of the CPU by default. */
@@ -186,15 +193,32 @@ public final class SessionOptions {
 
   /** Creates the session in C, for a model and pool that the caller holds. */
   long create(long model, long pool, @NonNull String function, @Nullable ByteBuffer tunedText) {
+    return create(model, pool, Words.c(function, "the function's name"), tunedText, flags);
+  }
+
+  /** Creates a text model in C, of the default function. */
+  long createText(long model, long pool, @Nullable ByteBuffer tunedText) {
+    int others = flags & (KEEP_ALL | WAIT | PROFILE);
+    if (function != null || !keep.isEmpty() || !backends.isEmpty() || others != 0) {
+      throw new ArgumentException(
+          Status.BAD_ARGUMENT,
+          "a text model has no function, backend, kept tensors or profile to choose",
+          "give it threads, isa, accuracy, limits and tuned alone");
+    }
+    return create(model, pool, null, tunedText, flags | TEXT);
+  }
+
+  private long create(
+      long model, long pool, @Nullable byte[] name, @Nullable ByteBuffer tunedText, int given) {
     return Native.createSession(
         model,
         pool,
-        Words.c(function, "the function's name"),
+        name,
         isa,
         tunedText,
         keep.toArray(new byte[0][]),
         backends.toArray(new byte[0][]),
         limits,
-        flags);
+        given);
   }
 }

@@ -24,6 +24,26 @@ final class Words {
     return (text + '\0').getBytes(StandardCharsets.UTF_8);
   }
 
+  /** A text for C, which takes its length too: UTF-8. Half of a surrogate pair is refused. */
+  @NonNull
+  static byte[] utf8(@Nullable String text, @NonNull String what) {
+    SamaraException.given(text, what);
+    for (int i = 0; i < text.length(); i++) {
+      char each = text.charAt(i);
+      if (!Character.isSurrogate(each)) continue;
+      boolean pair =
+          Character.isHighSurrogate(each)
+              && i + 1 < text.length()
+              && Character.isLowSurrogate(text.charAt(++i));
+      if (pair) continue;
+      throw new ArgumentException(
+          Status.BAD_ARGUMENT,
+          what + " has half of a surrogate pair at character " + i,
+          "give whole characters: cut texts where String.codePoints does");
+    }
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
   @NonNull
   static String of(@NonNull byte[] utf8) {
     return new String(utf8, StandardCharsets.UTF_8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets a coroutine wait for an asynchronous run of the Java library.
+// Lets a coroutine wait for an asynchronous run of the Java library, or for what it opens.
 package dev.samara.kotlin
 
 import java.util.concurrent.CompletableFuture
@@ -48,5 +48,16 @@ internal suspend fun <T> awaited(
         future.cancel(true)
         withContext(NonCancellable) { turn.awaitLeft() }
         throw cancelled
+    }
+}
+
+/** Opens something on the dispatcher, and closes it if the coroutine was cancelled meanwhile. */
+internal suspend fun <T : AutoCloseable> opened(dispatcher: CoroutineDispatcher, open: () -> T): T {
+    var opened: T? = null
+    try {
+        return withContext(dispatcher) { open().also { opened = it } }
+    } catch (failure: Throwable) {
+        opened?.close()
+        throw failure
     }
 }

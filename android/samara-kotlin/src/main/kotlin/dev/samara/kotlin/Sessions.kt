@@ -11,7 +11,6 @@ import dev.samara.Tensor
 import dev.samara.TensorInfo
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.withContext
 
 /**
  * Runs on named inputs in a thread of [dispatcher] and returns all outputs, as [Session.run] does.
@@ -52,15 +51,7 @@ public suspend fun Session.awaitPredict(dispatcher: CoroutineDispatcher = Dispat
 public suspend fun awaitModel(
     dispatcher: CoroutineDispatcher = Dispatchers.IO,
     open: () -> Model,
-): Model {
-    var opened: Model? = null
-    try {
-        return withContext(dispatcher) { open().also { opened = it } }
-    } catch (failure: Throwable) {
-        opened?.close()
-        throw failure
-    }
-}
+): Model = opened(dispatcher, open)
 
 /** Creates a session of the model: `model.session { threads(2); keep("conv1") }`. */
 public inline fun Model.session(options: SessionOptions.() -> Unit = {}): Session =
