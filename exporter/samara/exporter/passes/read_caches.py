@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention over a variable that grows reads it where it lies: no rows are copied, no heads repeated.
+
+It takes a proof that keys and values are the rows in use of two caches, and that each row sees those up to its own
+position: the mask must be 0 where it does and hide all others (_elements.py). Without it the program stays as it
+is, which is right, and slower.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from samara.exporter import ops
+from samara.exporter.ir.program import Function, Node, Program, Value
+from samara.exporter.ir.rewriter import Rewriter, Rewriters
+from samara.exporter.passes._elements import Elements, Facts, Place
+from samara.exporter.passes._pass import Pass, Shared
+from samara.exporter.types import Dim, DType, Read, Sym, Tri, as_dim, compare, floordiv
+
+__all__ = ["PASS", "caches_read_in_place"]
+
+# A mask value below this has a weight of exactly 0 beside a value of 0.
+_HIDDEN: Final = -1e30
+_SWAP: Final = (0, 2, 1, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """of: the value that counts a cache's rows, by the function's input for the cache. known: these as dims."""
+
+    of: Mapping[Value, Value]
+    known: Mapping[Value, Dim]
+
+
+def _run(program: Program, rewriters: Rewriters) -> Program:
+    for name in program.entries:
+        function = program.functions[name]
+        counts = _counts(program, function)
+        if not counts.of:
+            continue
+        r = rewriters.of(function, program)
+        _settle_reads(r, counts)
+        for node in r.nodes():
+            if node.op is ops.attention:
+                _rewrite(r, node, counts)
+        if r.changed:
+            program = program.with_function(r.finish())
+    return program
+
+
+def _counts(program: Program, function: Function) -> _Counts:
+    variables = {v.name: v for v in program.variables}
+    bound = {variables[n].name: v for v in function.inputs if (n := function.reads.get(v.name, ""))}
+    of = {
+        value: bound[variables[name].length]
+        for name, value in bound.items()
+        if variables[name].length
+    }
+    known = {v: Dim.atom(Read(v.name, 0)) for v in of.values()}
+    return _Counts(of, known)
+
+
+def _settle_reads(r: Rewriter, counts: _Counts) -> None:
+    """Elements that dims read from a tensor, where they follow from the counts of rows."""
+    elements = Elements(r.producer, counts.known, Facts())
+    for node in list(r.nodes()):
+        for v in node.outputs:
+            if v.type.dtype not in (DType.I32, DType.I64) or not r.is_read(v):
+                continue
+            if v.type.is_static and v.type.rank <= 1:
+                for index in range(v.type.numel().as_int()):
+                    place = (as_dim(index),) * v.type.rank
+                    found = elements.at(v, place)
+                    if isinstance(found, Dim):
+                        r.substitute(Read(v.name, index), found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attention:
+    """A node `attention` over caches; the axes of heads and rows, and how many heads and rows q has."""
+
+    node: Node
+    heads: Dim
+    rows: Dim
+    axis_of_rows: int
+
+    def place(self, head: Dim, row: Dim, element: Dim) -> tuple[Dim, ...]:
+        two = (row, head) if self.axis_of_rows == 1 else (head, row)
+        return (as_dim(0), *two, element)
+
+
+def _attention(node: Node) -> _Attention | None:
+    q = node.inputs[0]
+    assert q is not None
+    shape = q.type.shape
+    if q.type.dtype is not DType.F32 or len(shape) != 4 or shape[0] != as_dim(1):
+        return None
+    axis = 1 if node.attrs["layout"] == "bshd" else 2
+    return _Attention(node, shape[3 - axis], shape[axis], axis)
+
+
+def _rewrite(r: Rewriter, node: Node, counts: _Counts) -> None:
+    a = _attention(node)
+    if a is None or not a.heads.is_static:
+        return
+    first, second = (_held(r, a, node.inputs[i], counts) for i in (1, 2))
+    if first is None or second is None or first[1] is not second[1]:
+        return
+    (keys, length), (values, _) = first, second
+    if keys.type.shape[:3] != values.type.shape[:3]:
+        return
+    if _sees_its_past(r, a, counts, counts.known[length]):
+        _emit(r, a, keys, values, length)
+
+
+def _held(
+    r: Rewriter, a: _Attention, value: Value | None, counts: _Counts
+) -> tuple[Value, Value] | None:
+    """(the cache with its new rows, its count before them) if the operand is its rows in use, each of its heads
+    repeated for those of q.
+    """
+    assert value is not None
+    zero = as_dim(0)
+    plain = Elements(r.producer, counts.known, Facts())
+    found = plain.at(value, (zero,) * 4)
+    maker = r.producer(found.value) if isinstance(found, Place) else None
+    if maker is None or maker.op is not ops.write_rows or maker.attrs["ring"]:
+        return None
+    cache, rows, start = maker.inputs
+    written = maker.outputs[0]
+    if cache is None or rows is None or start is None or counts.of.get(cache) is not start:
+        return None
+    step, used = rows.type.shape[1], counts.known[start] + rows.type.shape[1]
+    if written.type.rank != 4 or compare(step, a.rows) is not Tri.YES:
+        return None
+    if compare(value.type.shape[a.axis_of_rows], used) is not Tri.YES:
+        return None
+    shared = written.type.shape[2]
+    if not shared.is_static or a.heads.as_int() % max(shared.as_int(), 1):
+        return None
+    share = a.heads.as_int() // shared.as_int()
+    own, among = Sym("%own", 0, shared.as_int() - 1), Sym("%among", 0, share - 1)
+    row, element = Dim.atom(Sym("%row")), Dim.atom(Sym("%element"))
+    head = Dim.atom(own) * share + (Dim.atom(among) if share > 1 else 0)
+    place = a.place(floordiv(head, a.node.attrs["groups"]), row, element)
+    there = plain.at(value, place)
+    if there != Place(written, (zero, row, Dim.atom(own), element)):
+        return None
+    return written, start
+
+
+def _sees_its_past(r: Rewriter, a: _Attention, counts: _Counts, past: Dim) -> bool:
+    """Whether row i sees exactly the keys up to past + i."""
+    mask = a.node.inputs[3] if len(a.node.inputs) > 3 else None
+    causal = a.node.attrs["causal"]
+    if causal and (a.node.attrs["align"] != "end" or (mask is not None and a.node.attrs["window"])):
+        return False
+    row, key = Dim.atom(Sym("%query")), Dim.atom(Sym("%key"))
+    within = (row, a.rows - 1 - row, key, past + a.rows - 1 - key, past)
+    seen, hidden = Facts(*within, past + row - key), Facts(*within, key - past - row - 1)
+    place = (as_dim(0), Dim.atom(Sym("%head")), row, key)
+    if mask is not None and _number_at(r, counts, seen, mask, place) != 0:
+        return False
+    if causal or hidden.contradict:
+        return True
+    least = None if mask is None else _number_at(r, counts, hidden, mask, place)
+    return least is not None and least < _HIDDEN
+
+
+def _number_at(
+    r: Rewriter, counts: _Counts, facts: Facts, mask: Value, place: tuple[Dim, ...]
+) -> float | None:
+    found = Elements(r.producer, counts.known, facts).broadcast(mask, place)
+    return found if isinstance(found, float) and not math.isnan(found) else None
+
+
+def _emit(r: Rewriter, a: _Attention, keys: Value, values: Value, length: Value) -> None:
+    node = a.node
+    q = node.inputs[0]
+    assert q is not None
+    if a.axis_of_rows == 2:
+        q = _swapped(r, q, node)
+    step = r.op(ops.dims, values=(a.rows,), scalar=True, before=node, name=f"{node.name}.step")
+    count = r.op(ops.add, length, step, before=node, name=f"{node.name}.length")
+    attrs = {"scale": node.attrs["scale"], "window": node.attrs["window"] if node.attrs["causal"] else 0}  # fmt: skip
+    if a.axis_of_rows == 1:
+        r.replace_node(node, ops.attention_cached, q, keys, values, count, **attrs)
+        return
+    follower = r.only_user(node.outputs[0])
+    if follower is not None and follower.op is ops.transpose and follower.attrs["perm"] == _SWAP:
+        absorbed = (*node.absorbed, *(v.name for v in node.outputs))
+        r.replace_node(
+            follower, ops.attention_cached, q, keys, values, count, name=node.name,
+            source=node.source, absorbed=absorbed, **attrs,
+        )  # fmt: skip
+        r.remove(node)
+        return
+    y = r.op(
+        ops.attention_cached, q, keys, values, count, before=node, name=f"{node.name}.cached",
+        source=node.source, absorbed=node.absorbed, **attrs,
+    )  # fmt: skip
+    r.replace_node(node, ops.transpose, y, perm=_SWAP)
+
+
+def _swapped(r: Rewriter, q: Value, node: Node) -> Value:
+    """q with rows before heads."""
+    maker = r.producer(q)
+    if maker is not None and maker.op is ops.transpose and maker.attrs["perm"] == _SWAP:
+        inner = maker.inputs[0]
+        assert inner is not None
+        return inner
+    made: Value = r.op(ops.transpose, q, perm=_SWAP, before=node, name=f"{node.name}.rows")
+    return made
+
+
+def caches_read_in_place(program: Program) -> tuple[int, int]:
+    """How many variables that grow are read where they lie, by `attention_cached` alone, and how many there are."""
+    alone: dict[str, bool] = {}
+    grows = {v.name for v in program.variables if v.length}
+    for name in program.entries:
+        f = program.functions[name]
+        for position, variable in f.writes.items():
+            if variable in grows:
+                value = f.outputs[position]
+                readers = [n for n in f.nodes if value in n.inputs]
+                all_cached = all(n.op is ops.attention_cached for n in readers)
+                alone[variable] = alone.get(variable, True) and all_cached
+    return sum(alone.values()), len(grows)
+
+
+PASS = Pass(
+    "read_caches",
+    "let attention read the rows of a cache where they lie, without copies or repeated heads",
+    Shared(_run),
+)
