@@ -158,6 +158,10 @@ def test_parts_sums_and_choices() -> None:
     assert b.at(op(b, "gather", table, b.builder.const(np.array([2]))), [0]) == 2
     picked = op(b, "gather", keys(b), rows(b), axis=0)
     assert b.at(picked, (I, 0)) == P + I
+    both_axes = op(b, "expand", keys(b), shape=(2, P + S))
+    pairs = op(b, "dims", values=(1, 0))
+    assert b.at(op(b, "gather_nd", both_axes, pairs), ()) == 0
+    assert b.at(op(b, "gather_nd", both_axes, b.builder.const(np.array([[0], [1]]))), (1, J)) == J
     first, second = b.builder.op("split", keys(b), axis=0, sizes=[P, S])
     assert b.at(second, [I]) == P + I
     assert b.at(first, [0]) == 0

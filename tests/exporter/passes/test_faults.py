@@ -248,7 +248,7 @@ FAULTS = {
     "fuse_activation": Fault(_activated, _replace(fuse_activation, "_epilogue", lambda node, linear: {"lo": 0.5})),
     "fuse_transpose": Fault(_product, _replace(fuse_transpose, "_swaps_last_two", lambda n: n.op.name == "transpose")),
     "fuse_attention": Fault(_attended, _replace(fuse_attention, "_factor", _inverted_factor)),
-    "read_caches": Fault(_over_caches, _replace(read_caches, "_sees_its_past", lambda *_: True), whole=True),
+    "read_caches": Fault(_over_caches, _replace(read_caches, "_window", lambda *_: 0), whole=True),
     "resize_planes": Fault(_resized, _replace(resize_planes, "_transpose", _any_transpose)),
     "join_columns": Fault(
         _upwards, _replace(join_columns, "np", SimpleNamespace(moveaxis=lambda a, source, to: a[..., ::-1, :]))

@@ -129,6 +129,8 @@ def run(program: Program) -> list[np.ndarray[Any, Any]]:
         {"mask": lambda *_: None, "steps": 1},
         {"causal": True, "align": "end"},
         {"heads": SHARED},
+        {"mask": lambda b, p, s: causal(b, p, s, width=2)},
+        {"mask": lambda b, p, s: causal(b, p, s, width=ROOM)},
     ],
 )
 def test_what_is_proved_is_read_in_place(form: dict[str, Any]) -> None:
@@ -139,6 +141,16 @@ def test_what_is_proved_is_read_in_place(form: dict[str, Any]) -> None:
     assert caches_read_in_place(after) == (2, 2)
     for a, b in zip(run(before), run(after), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("width", "window"), [(0, 0), (2, 2), (ROOM - 1, ROOM - 1), (ROOM, 0), (40, 0)]
+)
+def test_windows_of_masks(width: int, window: int) -> None:
+    """One that no text reaches is none."""
+    after = apply(PASS, decoder(lambda b, p, s: causal(b, p, s, width=width)))
+    (node,) = (n for n in after.main.nodes if n.op.name == "attention_cached")
+    assert node.attrs["window"] == window
 
 
 def _hides_nothing(b: Builder, past: Dim, step: Dim) -> Value:
@@ -168,9 +180,9 @@ def _mild(b: Builder, past: Dim, step: Dim) -> Value:
         {"mask": _hides_nothing},
         {"mask": _one_less},
         {"mask": _mild},
-        {"mask": lambda b, p, s: causal(b, p, s, width=2)},
         {"mask": lambda *_: None},
         {"mask": lambda *_: None, "causal": True},
+        {"mask": lambda b, p, s: causal(b, p, s, width=2), "causal": True, "align": "end"},
         {"spread": True},
         {"grown": False, "mask": lambda *_: None, "causal": True, "align": "end"},
         {"dtype": "f16"},

@@ -214,6 +214,23 @@ class Elements:
         at = index if below else index + size
         return self.at(x, (*place[:axis], at, *place[axis + rank :]))
 
+    def _gather_nd(self, node: Node, _: int, place: tuple[Dim, ...]) -> Element | None:
+        x, indices = _input(node, 0), _input(node, 1)
+        lead, batch = indices.type.rank - 1, node.attrs["batch_dims"]
+        count = indices.type.shape[-1]
+        if not count.is_static:
+            return None
+        at = list(place[:batch])
+        for k in range(count.as_int()):
+            index = self.at(indices, (*place[:lead], as_dim(k)))
+            size = x.type.shape[batch + k]
+            if not isinstance(index, Dim) or self._facts.holds(index) is not True:
+                return None
+            if self._facts.holds(size - 1 - index) is not True:
+                return None
+            at.append(index)
+        return self.at(x, (*at, *place[lead:]))
+
     def _cast(self, node: Node, _: int, place: tuple[Dim, ...]) -> Element | None:
         x, to = self.at(_input(node, 0), place), node.attrs["to"]
         if isinstance(x, Place):
@@ -340,6 +357,7 @@ _RULES: Final[Mapping[OpSpec, _Rule]] = {
     ops.concat: Elements._concat,
     ops.split: Elements._split,
     ops.gather: Elements._gather,
+    ops.gather_nd: Elements._gather_nd,
     ops.cast: Elements._cast,
     **dict.fromkeys((ops.add, ops.sub, ops.mul, ops.neg, ops.max_, ops.min_), Elements._arithmetic),
     **dict.fromkeys((ops.lt, ops.le, ops.eq), Elements._compare),

@@ -2,8 +2,8 @@
 """Attention over a variable that grows reads it where it lies: no rows are copied, no heads repeated.
 
 It takes a proof that keys and values are the rows in use of two caches, and that each row sees those up to its own
-position: the mask must be 0 where it does and hide all others (_elements.py). Without it the program stays as it
-is, which is right, and slower.
+position, or the last so many of them: the mask must be 0 where it does and hide all others (_elements.py). Without
+it the program stays as it is, which is right, and slower.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from samara.exporter import ops
 from samara.exporter.ir.program import Function, Node, Program, Value
 from samara.exporter.ir.rewriter import Rewriter, Rewriters
 from samara.exporter.passes._elements import Elements, Facts, Place
-from samara.exporter.passes._pass import Pass, Shared
+from samara.exporter.passes._pass import Pass, Shared, scalar_of
 from samara.exporter.types import Dim, DType, Read, Sym, Tri, as_dim, compare, floordiv
 
 __all__ = ["PASS", "caches_read_in_place"]
@@ -25,6 +25,9 @@ __all__ = ["PASS", "caches_read_in_place"]
 # A mask value below this has a weight of exactly 0 beside a value of 0.
 _HIDDEN: Final = -1e30
 _SWAP: Final = (0, 2, 1, 3)
+# Where the window of a mask is looked for: nodes up from it, and numbers found there.
+_MASK_DEPTH: Final = 24
+_MOST_WINDOWS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +115,9 @@ def _rewrite(r: Rewriter, node: Node, counts: _Counts) -> None:
     (keys, length), (values, _) = first, second
     if keys.type.shape[:3] != values.type.shape[:3]:
         return
-    if _sees_its_past(r, a, counts, counts.known[length]):
-        _emit(r, a, keys, values, length)
+    window = _window(r, a, counts, counts.known[length], keys.type.shape[1])
+    if window is not None:
+        _emit(r, a, (keys, values, length), window)
 
 
 def _held(
@@ -152,22 +156,53 @@ def _held(
     return written, start
 
 
-def _sees_its_past(r: Rewriter, a: _Attention, counts: _Counts, past: Dim) -> bool:
-    """Whether row i sees exactly the keys up to past + i."""
+def _window(r: Rewriter, a: _Attention, counts: _Counts, past: Dim, room: Dim) -> int | None:
+    """How many keys a row sees: 0 for all up to its own position, past + i of row i; None if that is not proved."""
+    attrs = a.node.attrs
     mask = a.node.inputs[3] if len(a.node.inputs) > 3 else None
-    causal = a.node.attrs["causal"]
-    if causal and (a.node.attrs["align"] != "end" or (mask is not None and a.node.attrs["window"])):
-        return False
+    causal, window = attrs["causal"], attrs["window"] if attrs["causal"] else 0
+    if causal and attrs["align"] != "end":
+        return None
     row, key = Dim.atom(Sym("%query")), Dim.atom(Sym("%key"))
-    within = (row, a.rows - 1 - row, key, past + a.rows - 1 - key, past)
-    seen, hidden = Facts(*within, past + row - key), Facts(*within, key - past - row - 1)
+    last = past + row - key  # how far a key lies behind the row's own
+    sizes = (row, a.rows - 1 - row, key, past + a.rows - 1 - key, past, room - past - a.rows)
     place = (as_dim(0), Dim.atom(Sym("%head")), row, key)
-    if mask is not None and _number_at(r, counts, seen, mask, place) != 0:
-        return False
-    if causal or hidden.contradict:
-        return True
-    least = None if mask is None else _number_at(r, counts, hidden, mask, place)
-    return least is not None and least < _HIDDEN
+
+    def shows(*region: Dim) -> bool:
+        return mask is None or _number_at(r, counts, Facts(*sizes, *region), mask, place) == 0
+
+    def hides(*region: Dim) -> bool:
+        facts = Facts(*sizes, *region)
+        least = None if mask is None else _number_at(r, counts, facts, mask, place)
+        return facts.contradict or (least is not None and least < _HIDDEN)
+
+    if causal:
+        return window if shows(last, *([window - 1 - last] if window else ())) else None
+    if not hides(-last - 1):
+        return None
+    if shows(last):
+        return 0
+    candidates = _numbers(r, mask)
+    return next((w for w in candidates if shows(last, w - 1 - last) and hides(last - w)), None)
+
+
+def _numbers(r: Rewriter, mask: Value | None) -> list[int]:
+    """Integers that the mask is made with, one of which is its window."""
+    found: set[int] = set()
+    stack, seen = [(mask, 0)], set[Value]()
+    while stack:
+        value, depth = stack.pop()
+        if value is None or value in seen or depth > _MASK_DEPTH:
+            continue
+        seen.add(value)
+        whole = value.type.dtype in (DType.I32, DType.I64)
+        number = scalar_of(value) if whole else None
+        if number is not None and abs(number) > 1:
+            found |= {int(abs(number)), int(abs(number)) + 1}
+        maker = r.producer(value)
+        if maker is not None:
+            stack += [(v, depth + 1) for v in maker.inputs]
+    return sorted(found)[:_MOST_WINDOWS]
 
 
 def _number_at(
@@ -177,15 +212,15 @@ def _number_at(
     return found if isinstance(found, float) and not math.isnan(found) else None
 
 
-def _emit(r: Rewriter, a: _Attention, keys: Value, values: Value, length: Value) -> None:
-    node = a.node
+def _emit(r: Rewriter, a: _Attention, cached: tuple[Value, Value, Value], window: int) -> None:
+    node, (keys, values, length) = a.node, cached
     q = node.inputs[0]
     assert q is not None
     if a.axis_of_rows == 2:
         q = _swapped(r, q, node)
     step = r.op(ops.dims, values=(a.rows,), scalar=True, before=node, name=f"{node.name}.step")
     count = r.op(ops.add, length, step, before=node, name=f"{node.name}.length")
-    attrs = {"scale": node.attrs["scale"], "window": node.attrs["window"] if node.attrs["causal"] else 0}  # fmt: skip
+    attrs = {"scale": node.attrs["scale"], "window": window}
     if a.axis_of_rows == 1:
         r.replace_node(node, ops.attention_cached, q, keys, values, count, **attrs)
         return
