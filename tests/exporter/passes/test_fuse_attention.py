@@ -132,6 +132,56 @@ def test_a_constant_mask_that_hides_nothing_stays_one(shape: tuple[int, ...]) ->
     assert len(node.inputs) == 4
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("shape", [[S, T], [2, 1, 1, T], []])
+def test_a_choice_is_a_mask(shape: list[int], swapped: bool) -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        seen, low = b.input("seen", "bool", shape), b.const(np.float32(-3e38))
+        s = b.op("mul", scores(b, q, k), 0.5)
+        return weighed(b, b.op("where", seen, *((low, s) if swapped else (s, low))), v)
+
+    after = fused(program(build))
+    assert ops(after) == {"where": 1, "attention": 1}
+    feeds = {
+        v.name: np.full(shape, swapped) if v.name == "seen" else normal(*v.type.static_shape())
+        for v in after.main.inputs
+    }
+    (a,), (b,) = (p.run(feeds).values() for p in (program(build), after))
+    np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)  # all keys hidden: all weigh the same
+
+
+def test_masks_are_added_up() -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        seen, low = b.const(np.tri(S, T, T - S, dtype=bool)), b.const(np.float32(-3e38))
+        s = b.op("where", seen, b.op("mul", scores(b, q, k), 0.5), low)
+        return weighed(b, b.op("add", s, b.input("mask", "f32", [2, 1, 1, T])), v)
+
+    assert ops(fused(program(build))) == {"add": 1, "attention": 1}
+
+
+def test_a_chosen_causal_mask_is_no_mask() -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        seen, low = b.const(np.tri(S, T, dtype=bool)), b.const(np.float32(-np.inf))
+        return weighed(b, b.op("where", seen, scores(b, q, k), low), v)
+
+    node = only(fused(program(build)))
+    assert node.attrs["causal"]
+    assert len(node.inputs) == 3
+
+
+def test_a_number_that_does_not_hide_is_no_mask() -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        low = b.const(np.float32(-10))
+        s = b.op("where", b.input("seen", "bool", [S, T]), scores(b, q, k), low)
+        return weighed(b, s, v)
+
+    assert "attention" not in ops(fused(program(build)))
+
+
 # ---- transposes ----
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention fusion: softmax(q kᵀ · scale + mask) v becomes one operator that never holds all scores.
 
-Factors may stand before or after the first product. The scores, and tensors computed from them, must
-have no other users. Transposes that swap rows and heads of all operands are absorbed: the operator reads
-and writes [..., rows, heads, size] directly.
+Factors may stand before or after the first product. Masks are added to the scores, or are conditions of a `where`
+between them and a number that hides. The scores, and tensors computed from them, must have no other users.
+Transposes that swap rows and heads of all operands are absorbed: the operator reads and writes [..., rows, heads,
+size] directly.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from samara.exporter.passes._pass import (
     per_function,
     scalar_of,
 )
-from samara.exporter.types import Dim
+from samara.exporter.types import Dim, as_dim
 
 Perm = tuple[int, ...]
 
@@ -49,12 +50,21 @@ class _Operand:
 
 
 @dataclass(frozen=True, slots=True)
+class _Hidden:
+    """A mask that is 0 where `seen` is `where`, and `number` elsewhere."""
+
+    seen: Value
+    where: bool
+    number: Value
+
+
+@dataclass(frozen=True, slots=True)
 class _Scores:
-    """q kᵀ * scale + mask, and the intermediate tensors."""
+    """q kᵀ * scale + the sum of the masks, and the intermediate tensors."""
 
     product: Node
     scale: float = 1.0
-    mask: Value | None = None
+    masks: tuple[Value | _Hidden, ...] = ()
     absorbed: tuple[str, ...] = ()
 
 
@@ -106,19 +116,34 @@ def _scores(r: Rewriter, value: Value | None, user: Node, left: int = _STEPS) ->
     if step is not None:
         inner = _scores(r, step[0], node, left - 1)
         # A mask that is scaled afterwards is a different mask.
-        if inner is None or inner.mask is not None:
+        if inner is None or inner.masks:
             return None
         absorbed = (*inner.absorbed, *fused_name(node))
         return replace(inner, scale=inner.scale * step[1], absorbed=absorbed)
-    if node.op is not ops.add:
-        return None
-    for data, mask in (node.inputs, node.inputs[::-1]):
+    for data, mask in _masked(node):
         inner = _scores(r, data, node, left - 1)
-        if inner is None or inner.mask is not None:
-            continue
-        if node.outputs[0].type.shape == inner.product.outputs[0].type.shape:
-            return replace(inner, mask=mask, absorbed=(*inner.absorbed, *fused_name(node)))
+        if inner is not None and node.outputs[0].type.shape == inner.product.outputs[0].type.shape:
+            absorbed = (*inner.absorbed, *fused_name(node))
+            return replace(inner, masks=(*inner.masks, mask), absorbed=absorbed)
     return None
+
+
+def _masked(node: Node) -> list[tuple[Value, Value | _Hidden]]:
+    """The (scores, mask) that the node may put together."""
+    values = [v for v in node.inputs if v is not None]
+    if node.op is ops.add:
+        return [(values[0], values[1]), (values[1], values[0])]
+    if node.op is ops.where:
+        seen, a, b = values
+        pairs = ((a, _Hidden(seen, True, b)), (b, _Hidden(seen, False, a)))
+        return [(data, h) for data, h in pairs if _hides(h.number)]
+    return []
+
+
+def _hides(value: Value) -> bool:
+    """Whether scores that are replaced by the number weigh as little as those that it is added to: nothing."""
+    number = scalar_of(value)
+    return number is not None and number < _HIDDEN and value.type.numel() == as_dim(1)
 
 
 def _product(node: Node) -> _Scores | None:
@@ -126,7 +151,7 @@ def _product(node: Node) -> _Scores | None:
     added = _added(node)
     if not _plain(node) or len(added) > 1 or not is_fusable(node.outputs[0]):
         return None
-    return _Scores(node, mask=added[0] if added else None, absorbed=fused_name(node))
+    return _Scores(node, masks=tuple(added), absorbed=fused_name(node))
 
 
 def _factor(node: Node) -> tuple[Value, float] | None:
@@ -191,7 +216,7 @@ def _emit(
     scores: _Scores,
     weights: tuple[str, ...],
 ) -> None:
-    mask, absorbed = scores.mask, (*scores.absorbed, *weights)
+    mask, absorbed = _mask(r, node, scores.masks), (*scores.absorbed, *weights)
     rank = len(operands[0].perm)
     causal = mask is not None and mask.constant is not None and _is_causal(mask.constant)
     mask = None if causal else mask
@@ -217,6 +242,31 @@ def _emit(
         absorbed=(*node.absorbed, *absorbed), scale=scores.scale, causal=causal, layout="bshd",
     )  # fmt: skip
     r.replace_node(node, ops.transpose, y, perm=swap)
+
+
+def _chosen(r: Rewriter, node: Node, hidden: _Hidden) -> Value:
+    dtype, number = hidden.number.type.dtype, hidden.number.constant
+    assert number is not None
+    zero, least = np.zeros((), dtype.numpy), number.reshape(())
+    a, b = (zero, least) if hidden.where else (least, zero)
+    name = f"{node.name}.mask"
+    if hidden.seen.constant is not None:
+        return r.const(np.where(hidden.seen.constant, a, b), name, dtype)
+    choices = [r.const(x, name, dtype) for x in (a, b)]
+    made: Value = r.op(ops.where, hidden.seen, *choices, before=node, name=name)
+    return made
+
+
+def _mask(r: Rewriter, node: Node, masks: tuple[Value | _Hidden, ...]) -> Value | None:
+    """The sum of the masks; None if there are none."""
+    total: Value | None = None
+    for m in masks:
+        mask = _chosen(r, node, m) if isinstance(m, _Hidden) else m
+        if total is None:
+            total = mask
+        else:
+            total = r.op(ops.add, total, mask, before=node, name=f"{node.name}.masks")
+    return total
 
 
 def _rows(r: Rewriter, node: Node, operand: _Operand) -> Value:
