@@ -14,11 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from samara.exporter import ops
+from samara.exporter.ir.infer import attr_dims
 from samara.exporter.ir.program import Function, Node, Program, Value, Variable, unused
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.types import (
     Dim,
+    DimOp,
     DType,
+    Op,
     Read,
     Sym,
     TensorType,
@@ -134,6 +137,8 @@ def with_caches(program: Program, caches: Sequence[Cache], past: Sym, room: int)
         form, value = forms[c.input], inputs[c.input]
         r.replace_value(value, form.taken(r, held[c.input], count, c.input, first))
     r.set_outputs([*(written.get(i, v) for i, v in enumerate(r.outputs)), longer])
+    for limit in _limits(f, Dim.atom(past) + step, room):
+        r.substitute(limit, count + step)
     r.substitute(past, count)
     closed = r.finish((*f.output_names, f"{length.name}.next"))
     writes = {f.output_names.index(c.output): c.input for c in caches}
@@ -145,6 +150,22 @@ def _held_type(kind: TensorType, form: _Form, room: int) -> TensorType:
     sizes = [kind.shape[a] for a in form.to_rows]
     sizes[0 if form.led else 1] = as_dim(room)
     return TensorType(kind.dtype, ((as_dim(1), *sizes) if form.led else tuple(sizes)), kind.quant)
+
+
+def _limits(f: Function, total: Dim, room: int) -> set[Op]:
+    """min(total, c) in dims, of tables that are as long as the caches or longer: it is the total, as writing more
+    than `room` rows is an error.
+    """
+    dims = [d for v in f.values() for d in v.type.shape]
+    dims += [d for n in f.nodes for d in attr_dims(n.op, n.attrs)]
+    dims += [d for g in f.guards for d in (g.a, g.b)]
+    found = set()
+    for atom in {a for d in dims if not d.is_static for a in d.all_atoms()}:
+        if isinstance(atom, Op) and atom.kind is DimOp.MIN and total in atom.args:
+            rest = [a for a in atom.args if a != total]
+            if all(a.is_static and a.as_int() >= room for a in rest):
+                found.add(atom)
+    return found
 
 
 def _count_as_data(r: Rewriter, past: Sym, length: Value) -> None:

@@ -18,10 +18,13 @@ Array = np.ndarray[Any, Any]
 VOCABULARY, SIZE, HEADS, LAYERS = 23, 16, 4, 2
 WIDTH = HEADS * SIZE
 MOST = 64
-STYLES = ("plain", "repeated", "attention", "group_query")
-"""plain: products and softmax, a cache per head of queries. repeated: heads of keys are repeated by Expand.
-attention: ai.onnx Attention. group_query: GroupQueryAttention of com.microsoft with its rotary embedding.
+STYLES = ("plain", "chosen", "repeated", "attention", "multi_head", "group_query")
+"""plain: products and softmax, a cache per head of queries. chosen: the same, with a table of the keys that are seen
+as GPT-2 has it. repeated: heads of keys are repeated by Expand. attention: ai.onnx Attention. multi_head:
+MultiHeadAttention of com.microsoft. group_query: GroupQueryAttention with its rotary embedding.
 """
+_ALL_HEADS = ("plain", "chosen", "multi_head")
+_LOWEST = np.finfo(np.float32).min
 
 
 @dataclass
@@ -56,7 +59,7 @@ def decoder(style: str, *, kv_heads: int = 2, masked: bool = True) -> onnx.Model
     """
     g = _Graph()
     rng = np.random.default_rng(7)
-    kv = HEADS if style == "plain" else kv_heads
+    kv = HEADS if style in _ALL_HEADS else kv_heads
 
     def weight(*shape: int) -> str:
         return g.const(rng.standard_normal(shape) / np.sqrt(shape[0]), np.float32)
@@ -64,7 +67,10 @@ def decoder(style: str, *, kv_heads: int = 2, masked: bool = True) -> onnx.Model
     x = g.add("Gather", weight(VOCABULARY, WIDTH), "input_ids")
     step, past = g.size("input_ids", 1), g.size("past_key_values.0.key", 2)
     total = g.add("Add", past, step)
-    mask = _mask(g, past, step, total, masked) if style in ("plain", "repeated") else ""
+    mask = _mask(g, past, step, total, masked) if style not in ("attention", "group_query") else ""
+    seen = _table(g, past, total) if style == "chosen" else ""
+    if style == "chosen":
+        mask = _padding(g)
     counts = _counts(g) if style == "group_query" else ("", "")
     cosines, sines = _angles()
     tables = (g.const(cosines, np.float32), g.const(sines, np.float32))
@@ -81,7 +87,7 @@ def decoder(style: str, *, kv_heads: int = 2, masked: bool = True) -> onnx.Model
         else:
             split = [_heads(g, t, n) for t, n in ((q, HEADS), (k, kv), (v, kv))]
             q, k = (_turned(g, t, tables) for t in split[:2])
-            y = _attended(g, style, (q, k, split[2]), caches, presents, mask, kv)
+            y = _attended(g, style, (q, k, split[2]), caches, presents, (mask, seen), kv)
         x = g.add("Add", x, g.add("MatMul", y, weight(WIDTH, WIDTH)))
     g.add("MatMul", x, weight(WIDTH, VOCABULARY), outputs=["logits"])
     return _model(g, kv, masked or style == "group_query", style != "group_query")
@@ -144,8 +150,22 @@ def _mask(g: _Graph, past: str, step: str, total: str, masked: bool) -> str:
     if masked:
         padded = g.add("Equal", "attention_mask", g.const(0))
         later = g.add("Or", later, g.add("Unsqueeze", padded, g.const([1, 2])))
-    low = g.const(np.finfo(np.float32).min, np.float32)
+    low = g.const(_LOWEST, np.float32)
     return g.add("Where", later, low, g.const(0, np.float32))
+
+
+def _padding(g: _Graph) -> str:
+    """[B, 1, 1, T]: the lowest float where the mask is 0."""
+    mask = g.add("Cast", g.add("Unsqueeze", "attention_mask", g.const([1, 2])), to=onnx.TensorProto.FLOAT)  # fmt: skip
+    return g.add("Mul", g.add("Sub", g.const(1, np.float32), mask), g.const(_LOWEST, np.float32))
+
+
+def _table(g: _Graph, past: str, total: str) -> str:
+    """Which keys are seen, [1, 1, S, T], cut from a table of all positions."""
+    every = g.const(np.tri(MOST)[None, None], np.bool_)
+    begin, end = (g.add("Unsqueeze", x, g.const([0])) for x in (past, total))
+    rows = g.add("Slice", every, begin, end, g.const([2]))
+    return g.add("Slice", rows, g.const([0]), end, g.const([3]))
 
 
 def _counts(g: _Graph) -> tuple[str, str]:
@@ -162,10 +182,17 @@ def _attended(
     operands: tuple[str, str, str],
     caches: Sequence[str],
     presents: Sequence[str],
-    mask: str,
+    masks: tuple[str, str],
     kv: int,
 ) -> str:
     q, k, v = operands
+    mask, seen = masks
+    if style == "multi_head":
+        flat = [_flat(g, x) for x in operands]
+        return g.add(
+            "MultiHeadAttention", *flat, "", "", mask, *caches,
+            outputs=[f"mixed_{caches[0]}", *presents], domain="com.microsoft", num_heads=HEADS,
+        )  # fmt: skip
     if style == "attention":
         made = [f"mixed_{caches[0]}", *presents]
         y = g.add("Attention", q, k, v, "", *caches, outputs=made, is_causal=1)
@@ -176,8 +203,15 @@ def _attended(
             k, v = (_repeated(g, t, kv) for t in (k, v))
         scores = g.add("MatMul", q, g.add("Transpose", k, perm=[0, 1, 3, 2]))
         scores = g.add("Mul", scores, g.const(SIZE**-0.5, np.float32))
+        if seen:
+            scores = g.add("Where", seen, scores, g.const(_LOWEST, np.float32))
         y = g.add("MatMul", g.add("Softmax", g.add("Add", scores, mask), axis=-1), v)
-    y = g.add("Transpose", y, perm=[0, 2, 1, 3])
+    return _flat(g, y)
+
+
+def _flat(g: _Graph, x: str) -> str:
+    """[B, S, H * D] of [B, H, S, D]."""
+    y = g.add("Transpose", x, perm=[0, 2, 1, 3])
     return g.add("Reshape", y, g.const([0, 0, WIDTH]))
 
 
