@@ -32,8 +32,7 @@ class Built:
     def at(self, value: Value, place: Sequence[Dim | int], facts: Facts = SEEN) -> Element:
         makers = {v: n for n in self.builder.nodes for v in n.outputs}
         producer: Callable[[Value | None], Any] = lambda v: None if v is None else makers.get(v)  # noqa: E731
-        known = {self.count: Dim.atom(Read("count", 0))}
-        return Elements(producer, known, facts).at(value, [as_dim(d) for d in place])
+        return Elements(producer, facts).at(value, [as_dim(d) for d in place])
 
 
 def op(b: Built | Builder, name: str, *inputs: Any, **attrs: Any) -> Value:
@@ -167,6 +166,30 @@ def test_parts_sums_and_choices() -> None:
     assert b.at(first, [0]) == 0
     higher = op(b, "max", keys(b), op(b, "dims", values=(0,)))
     assert b.at(higher, [J]) == J
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_elements_that_are_written_to_their_own_places(shifted: bool) -> None:
+    b = Built()
+    data = op(b, "expand", b.builder.const(np.float32(0)), shape=(1, S, P + S))
+    updates = op(b, "expand", b.builder.const(np.float32(5)), shape=(1, S, P + S))
+    own = op(b, "iota", length=S, start=1 if shifted else 0)
+    parts = [
+        op(b, "reshape", op(b, "expand", x, shape=(1, S, P + S)), shape=(1, S, P + S, 1))
+        for x in (b.builder.const(np.array([[[0]]])), op(b, "reshape", own, shape=(S, 1)), keys(b))
+    ]
+    indices = op(b, "concat", *parts, axis=3)
+    found = b.at(op(b, "scatter_nd", data, indices, updates), (0, I, J))
+    assert isinstance(found, Place) if shifted else found == 5
+
+
+def test_zero_times_any_of_some_numbers() -> None:
+    b = Built()
+    unknown = op(b, "lt", b.past, np.float32(1))
+    for low, found in ((LOW, 0.0), (np.float32(-np.inf), None)):
+        either = op(b, "where", unknown, np.float32(0), b.builder.const(low))
+        product = b.at(op(b, "mul", either, b.builder.const(np.float32(0))), [I])
+        assert isinstance(product, Place) if found is None else product == found
 
 
 def test_nothing_is_said_of_data() -> None:

@@ -39,6 +39,7 @@ def decoder(
     spread: bool = False,
     grown: bool = True,
     used_twice: bool = False,
+    shared: int = SHARED,
     steps: Any = "s",
     heads: int = HEADS,
     dtype: str = "f32",
@@ -52,9 +53,9 @@ def decoder(
     program = ProgramBuilder()
     b = program.function("main")
     q = b.input("q", dtype, [1, steps, heads, SIZE])
-    new = [b.input(n, dtype, [1, steps, SHARED, SIZE]) for n in ("k", "v")]
+    new = [b.input(n, dtype, [1, steps, shared, SIZE]) for n in ("k", "v")]
     count = b.input("count", "i64", [])
-    held = [b.input(f"{n}.held", dtype, [1, ROOM, SHARED, SIZE]) for n in ("k", "v")]
+    held = [b.input(f"{n}.held", dtype, [1, ROOM, shared, SIZE]) for n in ("k", "v")]
     atom = Read(count.name, 0, lower=0, upper=ROOM)
     b.bounds[atom] = as_dim(ROOM)
     past, step = Dim.atom(atom), q.type.shape[1]
@@ -65,7 +66,7 @@ def decoder(
     m = mask(b, past, step)
     if m is not None and dtype != "f32":
         m = b.op("cast", m, to=DType.parse(dtype))
-    groups = 1 if repeat else heads // SHARED
+    groups = 1 if repeat else heads // shared
     y = b.op("attention", turned, *operands, m, scale=0.5, layout=layout, groups=groups, **attrs)
     longer = b.op("add", count, b.op("dims", values=(step,), scalar=True))
     outputs = [y, *written, longer, *([operands[0]] if used_twice else [])]
@@ -82,12 +83,13 @@ def decoder(
 def _used(
     b: Builder, written: Value, total: Dim, repeat: bool, spread: bool, layout: str, heads: int
 ) -> Value:
-    end = (1, total, SHARED, SIZE)
+    shared = written.type.shape[2].as_int()
+    end = (1, total, shared, SIZE)
     x = b.op("slice", written, begin=(0,) * 4, end=end, step=(1,) * 4)
-    share = heads // SHARED
+    share = heads // shared
     if repeat:
-        split = (1, total, 1, SHARED, SIZE) if spread else (1, total, SHARED, 1, SIZE)
-        wide = (1, total, share, SHARED, SIZE) if spread else (1, total, SHARED, share, SIZE)
+        split = (1, total, 1, shared, SIZE) if spread else (1, total, shared, 1, SIZE)
+        wide = (1, total, share, shared, SIZE) if spread else (1, total, shared, share, SIZE)
         x = b.op("expand", b.op("reshape", x, shape=split), shape=wide)
         x = b.op("reshape", x, shape=(1, total, heads, SIZE))
     if layout == "bhsd":
@@ -103,14 +105,14 @@ def run(program: Program) -> list[np.ndarray[Any, Any]]:
     found = []
     q = program.main.inputs[0]
     fixed = q.type.shape[1]
-    heads = q.type.shape[2].as_int()
+    heads, shared = (v.type.shape[2].as_int() for v in program.main.inputs[:2])
     dtype = q.type.dtype.numpy
     for n in (3, 1, 2, 1):
         rows = fixed.as_int() if fixed.is_static else n
         shapes = {
             "q": (1, rows, heads, SIZE),
-            "k": (1, rows, SHARED, SIZE),
-            "v": (1, rows, SHARED, SIZE),
+            "k": (1, rows, shared, SIZE),
+            "v": (1, rows, shared, SIZE),
         }
         feeds = {k: rng.standard_normal(s).astype(dtype) for k, s in shapes.items()}
         found.append(program.run(feeds, state=state)["y"])
@@ -129,6 +131,8 @@ def run(program: Program) -> list[np.ndarray[Any, Any]]:
         {"mask": lambda *_: None, "steps": 1},
         {"causal": True, "align": "end"},
         {"heads": SHARED},
+        {"shared": 1},
+        {"shared": 1, "repeat": False},
         {"mask": lambda b, p, s: causal(b, p, s, width=2)},
         {"mask": lambda b, p, s: causal(b, p, s, width=ROOM)},
     ],

@@ -8,6 +8,7 @@ place. Movements (transposes, slices, repetitions) only say which element of whi
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +19,7 @@ from samara.exporter import ops
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ops import OpSpec
 from samara.exporter.passes._reshape_groups import reshape_groups
-from samara.exporter.types import Dim, DType, Sym, as_dim, floordiv, mod, provably_ge
+from samara.exporter.types import Dim, DType, Read, Sym, as_dim, floordiv, mod, provably_ge
 
 # Nodes from a mask to the positions that it is made of; deeper ones are no masks.
 _MOST_DEPTH: Final = 64
@@ -64,14 +65,10 @@ class Facts:
 
 
 class Elements:
-    """The elements of a function's tensors where `facts` hold.
+    """The elements of a function's tensors where `facts` hold. Integers that are inputs are Read atoms."""
 
-    known: scalars whose value is a dim, such as the variable that counts the rows of caches.
-    """
-
-    def __init__(self, producer: Producer, known: Mapping[Value, Dim], facts: Facts) -> None:
+    def __init__(self, producer: Producer, facts: Facts) -> None:
         self._producer = producer
-        self._known = known
         self._facts = facts
         self._found: dict[tuple[Value, tuple[Dim, ...]], Element] = {}
         self._depth = 0
@@ -95,14 +92,15 @@ class Elements:
 
     def _element(self, value: Value, place: tuple[Dim, ...]) -> Element:
         itself = Place(value, place)
-        if value in self._known:
-            return self._known[value]
         if value.constant is not None:
             found = self._of_constant(value, place)
             return itself if found is None else found
         node = self._producer(value)
-        rule = None if node is None else _RULES.get(node.op)
-        if node is None or rule is None or self._depth > _MOST_DEPTH:
+        if node is None:
+            is_count = value.type.rank == 0 and value.type.dtype in (DType.I32, DType.I64)
+            return Dim.atom(Read(value.name, 0)) if is_count else itself
+        rule = _RULES.get(node.op)
+        if rule is None or self._depth > _MOST_DEPTH:
             return itself
         found = rule(self, node, node.outputs.index(value), place)
         return itself if found is None else found
@@ -250,13 +248,26 @@ class Elements:
             return as_dim(int(x)) if x.is_integer() and abs(x) < 1 << 31 else None
         return as_dim(int(x)) if isinstance(x, bool) else x
 
+    def _scatter(self, node: Node, _: int, place: tuple[Dim, ...]) -> Element | None:
+        """Where all elements are written to their own places."""
+        data, indices, updates = (_input(node, i) for i in range(3))
+        shape = data.type.shape
+        if node.attrs["reduction"] != "none" or indices.type.shape != (*shape, len(shape)):
+            return None
+        every = [as_dim(0) if n == as_dim(1) else _any(a) for a, n in enumerate(shape)]
+        own = all(self.at(indices, (*every, as_dim(a))) == p for a, p in enumerate(every))
+        return self.at(updates, place) if own else None
+
     def _arithmetic(self, node: Node, _: int, place: tuple[Dim, ...]) -> Element | None:
         a = self.broadcast(_input(node, 0), place)
+        if node.op is ops.neg:
+            return None if isinstance(a, (Place, bool)) else -a
+        b = self.broadcast(_input(node, 1), place)
+        zero = [x for x in (a, b) if isinstance(x, float) and x == 0]
+        if node.op is ops.mul and zero and self._is_finite(a) and self._is_finite(b):
+            return 0.0
         if isinstance(a, (Place, bool)):
             return None
-        if node.op is ops.neg:
-            return -a
-        b = self.broadcast(_input(node, 1), place)
         if isinstance(a, Dim) and isinstance(b, Dim):
             if node.op in (ops.max_, ops.min_):
                 above = self._facts.holds(a - b)
@@ -267,6 +278,15 @@ class Elements:
                 return max(a, b) if node.op is ops.max_ else min(a, b)
             return float(_BOTH[node.op](a, b)) if node.op in _BOTH else None
         return None
+
+    def _is_finite(self, x: Element) -> bool:
+        """Whether it is a float that is finite, whatever a choice between such numbers depends on."""
+        if isinstance(x, float):
+            return math.isfinite(x)
+        node = self._producer(x.value) if isinstance(x, Place) else None
+        if node is None or not isinstance(x, Place) or node.op is not ops.where:
+            return False
+        return all(self._is_finite(self.broadcast(_input(node, i), x.at)) for i in (1, 2))
 
     def _compare(self, node: Node, _: int, place: tuple[Dim, ...]) -> Element | None:
         a, b = (self.broadcast(_input(node, i), place) for i in range(2))
@@ -324,11 +344,14 @@ class Elements:
             keep = node.attrs["keepdims"]
             kept = [p for a, p in enumerate(place) if not keep or a not in axes]
         rest = iter(kept)
-        any_place = [
-            Dim.atom(Sym(f"%sum.{a}")) if a in axes else next(rest) for a in range(x.type.rank)
-        ]
+        any_place = [_any(a) if a in axes else next(rest) for a in range(x.type.rank)]
         one = self.at(x, any_place)
         return one * count if isinstance(one, Dim) and one.is_static else None
+
+
+def _any(axis: int) -> Dim:
+    """Any place along an axis."""
+    return Dim.atom(Sym(f"%any.{axis}"))
 
 
 def _input(node: Node, index: int) -> Value:
@@ -358,6 +381,7 @@ _RULES: Final[Mapping[OpSpec, _Rule]] = {
     ops.split: Elements._split,
     ops.gather: Elements._gather,
     ops.gather_nd: Elements._gather_nd,
+    ops.scatter_nd: Elements._scatter,
     ops.cast: Elements._cast,
     **dict.fromkeys((ops.add, ops.sub, ops.mul, ops.neg, ops.max_, ops.min_), Elements._arithmetic),
     **dict.fromkeys((ops.lt, ops.le, ops.eq), Elements._compare),

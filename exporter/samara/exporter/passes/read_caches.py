@@ -30,22 +30,14 @@ _MASK_DEPTH: Final = 24
 _MOST_WINDOWS: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """of: the value that counts a cache's rows, by the function's input for the cache. known: these as dims."""
-
-    of: Mapping[Value, Value]
-    known: Mapping[Value, Dim]
-
-
 def _run(program: Program, rewriters: Rewriters) -> Program:
     for name in program.entries:
         function = program.functions[name]
         counts = _counts(program, function)
-        if not counts.of:
+        if not counts:
             continue
         r = rewriters.of(function, program)
-        _settle_reads(r, counts)
+        _settle_reads(r)
         for node in r.nodes():
             if node.op is ops.attention:
                 _rewrite(r, node, counts)
@@ -54,21 +46,24 @@ def _run(program: Program, rewriters: Rewriters) -> Program:
     return program
 
 
-def _counts(program: Program, function: Function) -> _Counts:
+def _counts(program: Program, function: Function) -> dict[Value, Value]:
+    """The value that counts a cache's rows, by the function's input for the cache."""
     variables = {v.name: v for v in program.variables}
     bound = {variables[n].name: v for v in function.inputs if (n := function.reads.get(v.name, ""))}
-    of = {
+    return {
         value: bound[variables[name].length]
         for name, value in bound.items()
         if variables[name].length
     }
-    known = {v: Dim.atom(Read(v.name, 0)) for v in of.values()}
-    return _Counts(of, known)
 
 
-def _settle_reads(r: Rewriter, counts: _Counts) -> None:
+def _count(length: Value) -> Dim:
+    return Dim.atom(Read(length.name, 0))
+
+
+def _settle_reads(r: Rewriter) -> None:
     """Elements that dims read from a tensor, where they follow from the counts of rows."""
-    elements = Elements(r.producer, counts.known, Facts())
+    elements = Elements(r.producer, Facts())
     for node in list(r.nodes()):
         for v in node.outputs:
             if v.type.dtype not in (DType.I32, DType.I64) or not r.is_read(v):
@@ -105,7 +100,7 @@ def _attention(node: Node) -> _Attention | None:
     return _Attention(node, shape[3 - axis], shape[axis], axis)
 
 
-def _rewrite(r: Rewriter, node: Node, counts: _Counts) -> None:
+def _rewrite(r: Rewriter, node: Node, counts: Mapping[Value, Value]) -> None:
     a = _attention(node)
     if a is None or not a.heads.is_static:
         return
@@ -115,29 +110,29 @@ def _rewrite(r: Rewriter, node: Node, counts: _Counts) -> None:
     (keys, length), (values, _) = first, second
     if keys.type.shape[:3] != values.type.shape[:3]:
         return
-    window = _window(r, a, counts, counts.known[length], keys.type.shape[1])
+    window = _window(r, a, _count(length), keys.type.shape[1])
     if window is not None:
         _emit(r, a, (keys, values, length), window)
 
 
 def _held(
-    r: Rewriter, a: _Attention, value: Value | None, counts: _Counts
+    r: Rewriter, a: _Attention, value: Value | None, counts: Mapping[Value, Value]
 ) -> tuple[Value, Value] | None:
     """(the cache with its new rows, its count before them) if the operand is its rows in use, each of its heads
     repeated for those of q.
     """
     assert value is not None
     zero = as_dim(0)
-    plain = Elements(r.producer, counts.known, Facts())
+    plain = Elements(r.producer, Facts())
     found = plain.at(value, (zero,) * 4)
     maker = r.producer(found.value) if isinstance(found, Place) else None
     if maker is None or maker.op is not ops.write_rows or maker.attrs["ring"]:
         return None
     cache, rows, start = maker.inputs
     written = maker.outputs[0]
-    if cache is None or rows is None or start is None or counts.of.get(cache) is not start:
+    if cache is None or rows is None or start is None or counts.get(cache) is not start:
         return None
-    step, used = rows.type.shape[1], counts.known[start] + rows.type.shape[1]
+    step, used = rows.type.shape[1], _count(start) + rows.type.shape[1]
     if written.type.rank != 4 or compare(step, a.rows) is not Tri.YES:
         return None
     if compare(value.type.shape[a.axis_of_rows], used) is not Tri.YES:
@@ -146,17 +141,22 @@ def _held(
     if not shared.is_static or a.heads.as_int() % max(shared.as_int(), 1):
         return None
     share = a.heads.as_int() // shared.as_int()
-    own, among = Sym("%own", 0, shared.as_int() - 1), Sym("%among", 0, share - 1)
+    own, among = _one_of("%own", shared.as_int()), _one_of("%among", share)
     row, element = Dim.atom(Sym("%row")), Dim.atom(Sym("%element"))
-    head = Dim.atom(own) * share + (Dim.atom(among) if share > 1 else 0)
+    head = own * share + among
     place = a.place(floordiv(head, a.node.attrs["groups"]), row, element)
     there = plain.at(value, place)
-    if there != Place(written, (zero, row, Dim.atom(own), element)):
+    if there != Place(written, (zero, row, own, element)):
         return None
     return written, start
 
 
-def _window(r: Rewriter, a: _Attention, counts: _Counts, past: Dim, room: Dim) -> int | None:
+def _one_of(name: str, count: int) -> Dim:
+    """Any of so many places."""
+    return Dim.atom(Sym(name, 0, count - 1)) if count > 1 else as_dim(0)
+
+
+def _window(r: Rewriter, a: _Attention, past: Dim, room: Dim) -> int | None:
     """How many keys a row sees: 0 for all up to its own position, past + i of row i; None if that is not proved."""
     attrs = a.node.attrs
     mask = a.node.inputs[3] if len(a.node.inputs) > 3 else None
@@ -169,11 +169,11 @@ def _window(r: Rewriter, a: _Attention, counts: _Counts, past: Dim, room: Dim) -
     place = (as_dim(0), Dim.atom(Sym("%head")), row, key)
 
     def shows(*region: Dim) -> bool:
-        return mask is None or _number_at(r, counts, Facts(*sizes, *region), mask, place) == 0
+        return mask is None or _number_at(r, Facts(*sizes, *region), mask, place) == 0
 
     def hides(*region: Dim) -> bool:
         facts = Facts(*sizes, *region)
-        least = None if mask is None else _number_at(r, counts, facts, mask, place)
+        least = None if mask is None else _number_at(r, facts, mask, place)
         return facts.contradict or (least is not None and least < _HIDDEN)
 
     if causal:
@@ -205,10 +205,8 @@ def _numbers(r: Rewriter, mask: Value | None) -> list[int]:
     return sorted(found)[:_MOST_WINDOWS]
 
 
-def _number_at(
-    r: Rewriter, counts: _Counts, facts: Facts, mask: Value, place: tuple[Dim, ...]
-) -> float | None:
-    found = Elements(r.producer, counts.known, facts).broadcast(mask, place)
+def _number_at(r: Rewriter, facts: Facts, mask: Value, place: tuple[Dim, ...]) -> float | None:
+    found = Elements(r.producer, facts).broadcast(mask, place)
     return found if isinstance(found, float) and not math.isnan(found) else None
 
 
