@@ -10,7 +10,7 @@ import pytest
 
 from samara.exporter.ir import Program, ProgramBuilder, verify
 from samara.exporter.ir.growing import Cache, with_caches
-from samara.exporter.types import Dim, DType, Sym, UnsupportedError
+from samara.exporter.types import Dim, DType, Sym, UnsupportedError, dmin
 
 PAST = Sym("past", 0, 9)
 
@@ -92,6 +92,36 @@ def test_a_name_in_use_is_left_alone() -> None:
     after = with_caches(made.finish(["main"]), [Cache("old", "all", 1)], PAST, 9)
     verify(after)
     assert after.variable("old").length == "past_length.2"
+
+
+@pytest.mark.parametrize(("most", "settled"), [(9, True), (30, True), (8, False)])
+def test_tables_as_long_as_the_caches_limit_nothing(most: int, settled: bool) -> None:
+    made = ProgramBuilder()
+    b = made.function("main")
+    past = b.input("old", "f32", [1, Dim.atom(PAST)])
+    rows = b.input("rows", "f32", [1, "n"])
+    every = b.op("concat", past, rows, axis=1)
+    total = every.type.shape[1]
+    table = b.const(np.arange(most, dtype=np.float32))
+    cut = b.op("slice", table, begin=(0,), end=(dmin(total, most),), step=(1,))
+    b.finish([every, cut], ["all", "cut"])
+    after = with_caches(made.finish(["main"]), [Cache("old", "all", 1)], PAST, 9)
+    verify(after)
+    (size,) = after.main.outputs[1].type.shape
+    assert ("min" not in str(size)) is settled
+
+
+def test_caches_that_gain_other_numbers_of_rows_are_refused() -> None:
+    made = ProgramBuilder()
+    b = made.function("main")
+    outputs = []
+    for name, size in (("a", "n"), ("b", "m")):
+        past = b.input(name, "f32", [1, Dim.atom(PAST)])
+        outputs.append(b.op("concat", past, b.input(f"{name}.rows", "f32", [1, size]), axis=1))
+    b.finish(outputs, ["a.all", "b.all"])
+    caches = [Cache("a", "a.all", 1), Cache("b", "b.all", 1)]
+    with pytest.raises(UnsupportedError, match=r"it gains m rows in a run, and 'a.all' n"):
+        with_caches(made.finish(["main"]), caches, PAST, 9)
 
 
 def test_an_output_that_is_no_growth_is_refused() -> None:

@@ -18,6 +18,7 @@ from samara.exporter.ir.infer import attr_dims
 from samara.exporter.ir.program import Function, Node, Program, Value, Variable, unused
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.types import (
+    Atom,
     Dim,
     DimOp,
     DType,
@@ -97,6 +98,12 @@ class _Growth:
     rows: Value
     back: tuple[int, ...]
 
+    @property
+    def step(self) -> Dim:
+        """How many rows are new."""
+        axis: int = self.concat.attrs["axis"]
+        return self.rows.type.shape[axis % self.rows.type.rank]
+
 
 def with_caches(program: Program, caches: Sequence[Cache], past: Sym, room: int) -> Program:
     """The program with the caches of its only entry as variables that grow, and a variable that counts their rows.
@@ -123,13 +130,18 @@ def with_caches(program: Program, caches: Sequence[Cache], past: Sym, room: int)
     r = Rewriter(opened, program)
     count = Dim.atom(atom)
     _count_as_data(r, past, length)
-    written: dict[int, Value] = {}
-    step: Dim | None = None
-    for c in caches:
-        position = f.output_names.index(c.output)
-        found = _growth(r, inputs[c.input], r.outputs[position], c)
-        written[position], step = _write(r, found, forms[c.input], held[c.input], length, count)
-    assert step is not None
+    grown = [
+        _growth(r, inputs[c.input], r.outputs[f.output_names.index(c.output)], c) for c in caches
+    ]
+    step = grown[0].step
+    limits = _limits(f, (Dim.atom(past), Dim.atom(past) + step), room)
+    for c, g in zip(caches, grown, strict=True):
+        if g.step.substitute({**limits}) != step:
+            raise _refused(c, f"it gains {g.step} rows in a run, and {caches[0].output!r} {step}")
+    written = {
+        f.output_names.index(c.output): _write(r, g, forms[c.input], held[c.input], length, count)
+        for c, g in zip(caches, grown, strict=True)
+    }
     added = r.op(ops.dims, values=(step,), scalar=True, name=f"{length.name}.step")
     longer = r.op(ops.add, length, added, name=f"{length.name}.next")
     first = next(r.nodes())
@@ -137,8 +149,8 @@ def with_caches(program: Program, caches: Sequence[Cache], past: Sym, room: int)
         form, value = forms[c.input], inputs[c.input]
         r.replace_value(value, form.taken(r, held[c.input], count, c.input, first))
     r.set_outputs([*(written.get(i, v) for i, v in enumerate(r.outputs)), longer])
-    for limit in _limits(f, Dim.atom(past) + step, room):
-        r.substitute(limit, count + step)
+    for limit, total in limits.items():
+        r.substitute(limit, total)
     r.substitute(past, count)
     closed = r.finish((*f.output_names, f"{length.name}.next"))
     writes = {f.output_names.index(c.output): c.input for c in caches}
@@ -152,19 +164,20 @@ def _held_type(kind: TensorType, form: _Form, room: int) -> TensorType:
     return TensorType(kind.dtype, ((as_dim(1), *sizes) if form.led else tuple(sizes)), kind.quant)
 
 
-def _limits(f: Function, total: Dim, room: int) -> set[Op]:
-    """min(total, c) in dims, of tables that are as long as the caches or longer: it is the total, as writing more
-    than `room` rows is an error.
+def _limits(f: Function, counts: Sequence[Dim], room: int) -> dict[Atom, Dim]:
+    """min(count, c) in dims, of tables that are as long as the caches or longer: it is the count, of rows before or
+    after a run, as writing more than `room` rows is an error.
     """
     dims = [d for v in f.values() for d in v.type.shape]
     dims += [d for n in f.nodes for d in attr_dims(n.op, n.attrs)]
     dims += [d for g in f.guards for d in (g.a, g.b)]
-    found = set()
+    found: dict[Atom, Dim] = {}
     for atom in {a for d in dims if not d.is_static for a in d.all_atoms()}:
-        if isinstance(atom, Op) and atom.kind is DimOp.MIN and total in atom.args:
-            rest = [a for a in atom.args if a != total]
-            if all(a.is_static and a.as_int() >= room for a in rest):
-                found.add(atom)
+        if isinstance(atom, Op) and atom.kind is DimOp.MIN:
+            count = next((a for a in atom.args if a in counts), None)
+            rest = [a for a in atom.args if a != count]
+            if count is not None and all(a.is_static and a.as_int() >= room for a in rest):
+                found[atom] = count
     return found
 
 
@@ -233,20 +246,19 @@ def _refused(c: Cache, why: str) -> UnsupportedError:
 
 def _write(
     r: Rewriter, growth: _Growth, form: _Form, held: Value, length: Value, count: Dim
-) -> tuple[Value, Dim]:
-    """Write the new rows into the variable instead of a copy of all; its next value, and how many rows are new."""
+) -> Value:
+    """Write the new rows into the variable instead of a copy of all; its next value."""
     node, name = growth.concat, growth.concat.outputs[0].name
     rows = growth.rows
-    step = rows.type.shape[node.attrs["axis"] % rows.type.rank]
     new = r.op(ops.transpose, rows, perm=growth.back, before=node, name=f"{name}.new")
     stored = form.stored(r, new, node)
     written: Value = r.op(
         ops.write_rows, held, stored, length, before=node, name=f"{name}.write", source=node.source
     )
-    used = form.taken(r, written, count + step, name, node)
+    used = form.taken(r, written, count + growth.step, name, node)
     ahead = tuple(growth.back.index(a) for a in range(len(growth.back)))
     r.replace_node(node, ops.transpose, used, perm=ahead)
-    return written, step
+    return written
 
 
 def _bound(program: Program, f: Function, held: dict[str, Value], length: Value) -> Program:
