@@ -18,10 +18,14 @@ Array = np.ndarray[Any, Any]
 VOCABULARY, SIZE, HEADS, LAYERS = 23, 16, 4, 2
 WIDTH = HEADS * SIZE
 MOST = 64
-STYLES = ("plain", "chosen", "repeated", "attention", "multi_head", "group_query")
+STYLES = (
+    "plain", "chosen", "repeated", "scattered", "scaled", "broadcast", "attention", "multi_head", "group_query",
+)  # fmt: skip
 """plain: products and softmax, a cache per head of queries. chosen: the same, with a table of the keys that are seen
-as GPT-2 has it. repeated: heads of keys are repeated by Expand. attention: ai.onnx Attention. multi_head:
-MultiHeadAttention of com.microsoft. group_query: GroupQueryAttention with its rotary embedding.
+as GPT-2 has it. repeated: heads of keys are repeated by Expand. scattered, scaled: that, with the mask and the
+products that torch's exporter makes of transformers 4.40 and 4.57. broadcast: one head of keys for all queries.
+attention: ai.onnx Attention. multi_head: MultiHeadAttention of com.microsoft. group_query: GroupQueryAttention with
+its rotary embedding.
 """
 _ALL_HEADS = ("plain", "chosen", "multi_head")
 _LOWEST = np.finfo(np.float32).min
@@ -59,7 +63,7 @@ def decoder(style: str, *, kv_heads: int = 2, masked: bool = True) -> onnx.Model
     """
     g = _Graph()
     rng = np.random.default_rng(7)
-    kv = HEADS if style in _ALL_HEADS else kv_heads
+    kv = HEADS if style in _ALL_HEADS else 1 if style == "broadcast" else kv_heads
 
     def weight(*shape: int) -> str:
         return g.const(rng.standard_normal(shape) / np.sqrt(shape[0]), np.float32)
@@ -67,10 +71,15 @@ def decoder(style: str, *, kv_heads: int = 2, masked: bool = True) -> onnx.Model
     x = g.add("Gather", weight(VOCABULARY, WIDTH), "input_ids")
     step, past = g.size("input_ids", 1), g.size("past_key_values.0.key", 2)
     total = g.add("Add", past, step)
-    mask = _mask(g, past, step, total, masked) if style not in ("attention", "group_query") else ""
-    seen = _table(g, past, total) if style == "chosen" else ""
+    mask, seen = "", _table(g, past, total) if style == "chosen" else ""
     if style == "chosen":
         mask = _padding(g)
+    elif style == "scattered":
+        mask = _scattered_mask(g, past, step, total)
+    elif style == "scaled":
+        mask = _gathered_mask(g, past, total)
+    elif style not in ("attention", "group_query"):
+        mask = _mask(g, past, step, total, masked)
     counts = _counts(g) if style == "group_query" else ("", "")
     cosines, sines = _angles()
     tables = (g.const(cosines, np.float32), g.const(sines, np.float32))
@@ -168,6 +177,37 @@ def _table(g: _Graph, past: str, total: str) -> str:
     return g.add("Slice", rows, g.const([0]), end, g.const([3]))
 
 
+def _scattered_mask(g: _Graph, past: str, step: str, total: str) -> str:
+    """A triangle of the new rows, kept where keys are later, with padding written over all of it."""
+    shape = g.add("Concat", *(g.add("Unsqueeze", x, g.const([0])) for x in (step, total)), axis=0)
+    low = g.const(_LOWEST, np.float32)
+    triangle = g.add("Trilu", g.add("Expand", low, shape), g.const(1), upper=1)
+    rows, keys = (g.add("Range", a, total, g.const(1)) for a in (past, g.const(0)))
+    later = g.add("Greater", keys, g.add("Reshape", rows, g.const([-1, 1])))
+    mask = g.add("Mul", triangle, g.add("Cast", later, to=onnx.TensorProto.FLOAT))
+    mask = g.add("Unsqueeze", mask, g.const([0, 1]))
+    given = g.add("Cast", g.add("Unsqueeze", "attention_mask", g.const([1, 2])), to=onnx.TensorProto.FLOAT)  # fmt: skip
+    padded = g.add("Equal", g.add("Add", mask, given), g.const(0, np.float32))
+    updates = g.add("Where", padded, low, mask)
+    every = g.add("Concat", g.const([1, 1]), shape, axis=0)
+    zero = g.const([[[[0]]]])
+    own = g.add("Unsqueeze", g.add("Range", g.const(0), step, g.const(1)), g.const([1]))
+    places = [g.add("Expand", p, every) for p in (zero, zero, own, keys)]
+    indices = g.add("Concat", *(g.add("Unsqueeze", p, g.const([4])) for p in places), axis=4)
+    return g.add("ScatterND", mask, indices, updates)
+
+
+def _gathered_mask(g: _Graph, past: str, total: str) -> str:
+    """-inf where keys are later, or where the flat mask, read at their places, is 0."""
+    rows, keys = (g.add("Range", a, total, g.const(1)) for a in (past, g.const(0)))
+    keys = g.add("Unsqueeze", keys, g.const([0, 1, 2]))
+    rows = g.add("Unsqueeze", rows, g.const([0, 1, 3]))
+    flat = g.add("Flatten", g.add("Cast", "attention_mask", to=onnx.TensorProto.BOOL), axis=2)
+    given = g.add("Squeeze", g.add("Gather", flat, keys), g.const([4]))
+    seen = g.add("And", g.add("And", g.const(True, np.bool_), g.add("LessOrEqual", keys, rows)), given)  # fmt: skip
+    return g.add("Where", seen, g.const(0, np.float32), g.const(-np.inf, np.float32))
+
+
 def _counts(g: _Graph) -> tuple[str, str]:
     """seqlens_k and total_sequence_length, as the model builder of onnxruntime-genai makes them."""
     seen = g.add("ReduceSum", "attention_mask", g.const([1]), keepdims=0)
@@ -199,14 +239,27 @@ def _attended(
     else:
         k = g.add("Concat", caches[0], k, axis=-2, outputs=[presents[0]])
         v = g.add("Concat", caches[1], v, axis=-2, outputs=[presents[1]])
-        if kv != HEADS:
+        if kv not in (1, HEADS):
             k, v = (_repeated(g, t, kv) for t in (k, v))
-        scores = g.add("MatMul", q, g.add("Transpose", k, perm=[0, 1, 3, 2]))
-        scores = g.add("Mul", scores, g.const(SIZE**-0.5, np.float32))
-        if seen:
-            scores = g.add("Where", seen, scores, g.const(_LOWEST, np.float32))
-        y = g.add("MatMul", g.add("Softmax", g.add("Add", scores, mask), axis=-1), v)
+        weights = _weights(g, style, (q, k), mask, seen)
+        y = g.add("MatMul", weights, v)
     return _flat(g, y)
+
+
+def _weights(g: _Graph, style: str, operands: tuple[str, str], mask: str, seen: str) -> str:
+    q, k = operands
+    turned = g.add("Transpose", k, perm=[0, 1, 3, 2])
+    if style == "scaled":
+        half = g.const(SIZE**-0.25, np.float32)
+        scores = g.add("MatMul", g.add("Mul", q, half), g.add("Mul", turned, half))
+    else:
+        scores = g.add("Mul", g.add("MatMul", q, turned), g.const(SIZE**-0.5, np.float32))
+    if seen:
+        scores = g.add("Where", seen, scores, g.const(_LOWEST, np.float32))
+    weights = g.add("Softmax", g.add("Add", scores, mask), axis=-1)
+    if style != "scaled":
+        return weights
+    return g.add("Where", g.add("IsNaN", weights), g.const(0, np.float32), weights)
 
 
 def _flat(g: _Graph, x: str) -> str:

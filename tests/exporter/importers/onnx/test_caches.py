@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from samara.exporter.export import ExportReport, export
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import Program
 from samara.exporter.types import ArgumentError, SamaraError, ShapeError, UnsupportedError
+from samara.pybridge.model import Model
 from samara.pybridge.session import Session
 
 ROOM = 24
@@ -48,9 +50,17 @@ def whole(style: str, count: int) -> Array:
     return Carried(plain(style))(IDS[:, :count])
 
 
-def written(program: Program, folder: Path) -> tuple[Session, ExportReport]:
-    report = export(program, folder / "decoder.samara")
-    return Session(folder / "decoder.samara"), report
+@functools.cache
+def exported(program: Program) -> tuple[Model, ExportReport]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "decoder.samara"
+        report = export(program, path, check="strict")
+        return Model(path.read_bytes()), report
+
+
+def written(program: Program) -> tuple[Session, ExportReport]:
+    model, report = exported(program)
+    return Session(model), report
 
 
 def close(got: Array, want: Array) -> None:
@@ -77,10 +87,8 @@ def test_only_tokens_are_fed_and_only_logits_come(style: str) -> None:
 
 @pytest.mark.parametrize("chunks", CHUNKS)
 @pytest.mark.parametrize("style", STYLES)
-def test_steps_agree_with_caches_that_the_caller_carries(
-    style: str, chunks: Sequence[int], tmp_path: Path
-) -> None:
-    session, _ = written(stateful(style), tmp_path)
+def test_steps_agree_with_caches_that_the_caller_carries(style: str, chunks: Sequence[int]) -> None:
+    session, _ = written(stateful(style))
     carried, state, at = Carried(plain(style)), dict[str, Any](), 0
     every = whole(style, sum(chunks))
     for n in chunks:
@@ -96,9 +104,9 @@ def test_steps_agree_with_caches_that_the_caller_carries(
 
 
 @pytest.mark.parametrize("style", [s for s in STYLES if s != "attention"])
-def test_onnxruntime_agrees(style: str, tmp_path: Path) -> None:
+def test_onnxruntime_agrees(style: str) -> None:
     model = decoder(style)
-    session, _ = written(stateful(style), tmp_path)
+    session, _ = written(stateful(style))
     kv = plain(style).main.inputs[-1].type.shape[1].as_int()
     caches = {
         i.name: np.zeros((1, kv, 0, SIZE), np.float32)
@@ -118,8 +126,8 @@ def test_onnxruntime_agrees(style: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_attention_reads_all_caches_in_place(style: str, tmp_path: Path) -> None:
-    _, report = written(stateful(style), tmp_path)
+def test_attention_reads_all_caches_in_place(style: str) -> None:
+    _, report = written(stateful(style))
     assert (report.caches, report.in_place) == (2 * LAYERS, 2 * LAYERS)
     assert "attention reads 4 of 4 in place" in str(report)
     assert report.operators["attention_cached"] == LAYERS
@@ -130,7 +138,7 @@ def test_attention_reads_all_caches_in_place(style: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("style", STYLES)
 def test_rewind_reset_save_and_load(style: str, tmp_path: Path) -> None:
-    session, _ = written(stateful(style), tmp_path)
+    session, _ = written(stateful(style))
     every = whole(style, 12)
     session.run(feeds(IDS[:, :9]))
     session.state["past_length"] = np.array(4)
@@ -139,14 +147,14 @@ def test_rewind_reset_save_and_load(style: str, tmp_path: Path) -> None:
     session.reset()
     assert session.state["past_length"] == 0
     close(session.run(feeds(IDS[:, :3]))["logits"], every[:, :3])
-    again = Session(tmp_path / "decoder.samara")
+    again, _ = written(stateful(style))
     again.state.load(tmp_path / "text.state")
     assert again.state["past_length"] == 7
     close(again.run(feeds(IDS[:, 7:12]))["logits"], every[:, 7:12])
 
 
-def test_a_full_cache_is_an_error_and_stays(tmp_path: Path) -> None:
-    session, _ = written(stateful("plain"), tmp_path)
+def test_a_full_cache_is_an_error_and_stays() -> None:
+    session, _ = written(stateful("plain"))
     session.run(feeds(IDS[:, :20]))
     with pytest.raises(SamaraError, match="rows from 20 on do not fit"):
         session.run(feeds(IDS[:, :5]))
@@ -164,9 +172,9 @@ def masked(style: str) -> Program:
 
 
 @pytest.mark.parametrize("style", [s for s in STYLES if s != "attention"])
-def test_a_mask_that_stays_an_input_hides_what_it_says(style: str, tmp_path: Path) -> None:
+def test_a_mask_that_stays_an_input_hides_what_it_says(style: str) -> None:
     program = masked(style)
-    session, report = written(program, tmp_path)
+    session, report = written(program)
     in_place = report.in_place == report.caches
     # GroupQueryAttention counts the keys of the mask, and refuses others than those in the cache.
     assert in_place is (style == "group_query")
@@ -183,8 +191,8 @@ def test_a_mask_that_stays_an_input_hides_what_it_says(style: str, tmp_path: Pat
         at += n
 
 
-def test_group_query_refuses_other_counts(tmp_path: Path) -> None:
-    session, _ = written(masked("group_query"), tmp_path)
+def test_group_query_refuses_other_counts() -> None:
+    session, _ = written(masked("group_query"))
     mask = np.array([[0, 1, 1]])
     with pytest.raises(SamaraError, match="seqlens_k must count its rows"):
         session.run({"input_ids": IDS[:, :3], "attention_mask": mask})
@@ -229,7 +237,7 @@ def test_pairs_by_name(past: str, present: str) -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_rows_may_have_any_axis(axis: int, tmp_path: Path) -> None:
+def test_rows_may_have_any_axis(axis: int) -> None:
     dims = ["2", "3", "4"]
     given, total = list(dims), list(dims)
     given[axis], total[axis], dims[axis] = "past", "total", "n"
@@ -237,7 +245,7 @@ def test_rows_may_have_any_axis(axis: int, tmp_path: Path) -> None:
         f"g (float[{','.join(given)}] past_0, float[{','.join(dims)}] x) => (float[{','.join(total)}] present_0,"
         f" float[{','.join(total)}] y) {{ present_0 = Concat<axis = {axis}>(past_0, x)  y = Neg(present_0) }}"
     )
-    session, _ = written(import_onnx(model, state="auto", state_length=9), tmp_path)
+    session, _ = written(import_onnx(model, state="auto", state_length=9))
     shape = [2, 3, 4]
     shape[axis] = 8
     x = normal(*shape)
