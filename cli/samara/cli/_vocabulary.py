@@ -91,6 +91,7 @@ _HEADS = (
     "rename",
     "shapes",
     "state",
+    "state_length",
 )
 
 # Sentences about Python that have no option.

@@ -315,8 +315,8 @@ def test_outputs_that_are_not_the_input_with_rows(body: str, why: str) -> None:
     ("arguments", "message"),
     [
         ({"state": "auto"}, "4 caches grow, .* and have no length"),
-        ({"state": "some", "state_length": 8}, "state is 'some'"),
-        ({"state": "auto", "state_length": 0}, "state_length is 0"),
+        ({"state": "some", "state_length": 8}, "state: 'some' is neither pairs"),
+        ({"state": "auto", "state_length": 0}, "state_length: 0 is not a number"),
         ({"state": {"present.*": "past.*"}, "state_length": 8}, "no input is like 'past.\\*'"),
         ({"state": {"new.*": "past_key_values.*"}, "state_length": 8}, "has no output 'new.0.key'"),
         ({"state": {"present.*": "past_key_values"}, "state_length": 8}, "one \\* each"),
@@ -375,5 +375,5 @@ def test_a_cache_cannot_be_frozen() -> None:
 
 
 def test_arguments_of_another_kind() -> None:
-    with pytest.raises(ArgumentError, match="state_length is True"):
+    with pytest.raises(ArgumentError, match="state_length: True is not"):
         import_onnx(decoder("plain"), state="auto", state_length=True)

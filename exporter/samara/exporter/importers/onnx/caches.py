@@ -70,10 +70,12 @@ def plan_state(
     """
     names, outputs = [i.name for i in inputs], [o.name for o in graph.output]
     if isinstance(state, str) and state != AUTO:
-        raise ArgumentError(f"state is {state!r}", fix=f"give {AUTO!r} or {{output: input}}")
+        raise ArgumentError(
+            f"state: {state!r} is neither pairs nor 'auto'", fix=f"give {AUTO!r} or {{output: input}}"
+        )
     if room is not None and not _is_size(room):
         raise ArgumentError(
-            f"state_length is {room!r}, expected a number of rows",
+            f"state_length: {room!r} is not a number of rows",
             fix="give the most rows of a cache, 1 or more",
         )
     found = isinstance(state, str)
@@ -89,7 +91,7 @@ def plan_state(
         )
     if room is not None and not growing:
         raise ShapeError(
-            "state_length is given, but no input of the state has an axis that grows",
+            "state_length: no input of the state has an axis that grows",
             fix="leave it out, or pair caches: state='auto' finds them by name",
         )
     return _plan(graph, whole, growing, room, shapes, inputs, found)
