@@ -305,7 +305,7 @@ class Carried:
             elif v.name == "position_ids":
                 self.fed[v.name] = np.arange(self._length, total)[None]
             elif v.name.startswith("past"):
-                empty = np.zeros((1, v.type.shape[1].as_int(), 0, SIZE), np.float32)
+                empty = np.zeros((1, v.type.shape[1].as_int(), 0, SIZE), v.type.dtype.numpy)
                 self.fed[v.name] = self._caches.get(v.name, empty)
         out = self.program.run(self.fed)
         logits = out.pop("logits")

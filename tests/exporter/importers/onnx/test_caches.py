@@ -191,6 +191,27 @@ def test_a_mask_that_stays_an_input_hides_what_it_says(style: str) -> None:
         at += n
 
 
+def test_caches_of_float16_are_copied_and_right() -> None:
+    model = decoder("repeated")
+    for t in model.graph.initializer:
+        if t.data_type == onnx.TensorProto.FLOAT:
+            with np.errstate(over="ignore"):
+                half = onnx.numpy_helper.to_array(t).astype(np.float16)
+            t.CopyFrom(onnx.numpy_helper.from_array(half, t.name))
+    for info in (*model.graph.input, *model.graph.output):
+        if info.type.tensor_type.elem_type == onnx.TensorProto.FLOAT:
+            info.type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    session, report = written(import_onnx(model, state="auto", state_length=ROOM))
+    assert (report.caches, report.in_place) == (2 * LAYERS, 0)
+    carried, at = Carried(import_onnx(model)), 0
+    for n in (3, 1, 7):
+        want = carried(IDS[:, at : at + n])
+        got = session.run(feeds(IDS[:, at : at + n]))["logits"]
+        assert got.dtype == np.float16
+        np.testing.assert_allclose(got, want, rtol=1e-2, atol=1e-2)
+        at += n
+
+
 def test_group_query_refuses_other_counts() -> None:
     session, _ = written(masked("group_query"))
     mask = np.array([[0, 1, 1]])
@@ -267,6 +288,32 @@ def test_a_cache_that_lies_transposed() -> None:
     x = normal(1, 5, 2, 3)
     program.run({"x": x[:, :2]}, state=state)
     np.testing.assert_array_equal(program.run({"x": x[:, 2:]}, state=state)["y"], x)
+
+
+BRANCHES = """g (float[1, 2, past, 3] past_0, float[1, 2, n, 3] x, bool[1] use_cache_branch)
+=> (float[1, 2, total, 3] present_0) {
+    present_0 = If(use_cache_branch) <
+        then_branch = cached () => (float[1, 2, t, 3] a) { a = Concat<axis = 2>(past_0, x) },
+        else_branch = first () => (float[1, 2, n, 3] b) { b = Identity(x) }> }"""
+
+
+def test_a_decoder_with_a_branch_for_the_first_step() -> None:
+    """The branch with the cache serves the first step, too: it has no rows then."""
+    program = import_onnx(parse(BRANCHES), state="auto", state_length=4)
+    state: dict[str, Any] = {}
+    x = normal(1, 2, 3, 3)
+    program.run({"x": x[:, :, :2]}, state=state)
+    program.run({"x": x[:, :, 2:]}, state=state)
+    np.testing.assert_array_equal(state["past_0"][:, :3], x.transpose(0, 2, 1, 3))
+
+
+def test_a_branch_that_is_open_is_named() -> None:
+    pairs = {"present_0": "past_0"}
+    with pytest.raises(UnsupportedError, match="made by if") as caught:
+        import_onnx(parse(BRANCHES), state=pairs, state_length=4)
+    assert "consts=" in str(caught.value.fix)
+    consts = {"use_cache_branch": True}
+    import_onnx(parse(BRANCHES), state=pairs, state_length=4, consts=consts)
 
 
 def test_static_pairs_and_caches_together() -> None:
