@@ -316,6 +316,29 @@ def test_a_branch_that_is_open_is_named() -> None:
     import_onnx(parse(BRANCHES), state=pairs, state_length=4, consts=consts)
 
 
+def test_rows_before_the_step_may_be_read_too() -> None:
+    """The session then keeps two buffers, and a run that fails leaves the first."""
+    model = parse(
+        """g (float[1, 2, past, 3] past_0, float[1, 2, n, 3] x, float[1, 1, past, 1] weight)
+        => (float[1, 2, total, 3] present_0, float[1, 2, past, 3] y, float[1, 2, total, 3] z) {
+        y = Mul(past_0, weight)  present_0 = Concat<axis = 2>(past_0, x)  z = Neg(present_0) }"""
+    )
+    session, report = written(import_onnx(model, state={"present_0": "past_0"}, state_length=5))
+    assert (report.caches, report.in_place) == (1, 0)
+    x = normal(1, 2, 5, 3)
+    at = 0
+    for n in (2, 1):
+        weight = normal(1, 1, at, 1, seed=n)
+        out = session.run({"x": x[:, :, at : at + n], "weight": weight})
+        np.testing.assert_array_equal(out["y"], x[:, :, :at] * weight)
+        at += n
+        np.testing.assert_array_equal(out["z"], -x[:, :, :at])
+    with pytest.raises(SamaraError):  # one weight too few
+        session.run({"x": x[:, :, 3:4], "weight": normal(1, 1, 2, 1)})
+    out = session.run({"x": x[:, :, 3:4], "weight": np.ones((1, 1, 3, 1), np.float32)})
+    np.testing.assert_array_equal(out["y"], x[:, :, :3])
+
+
 def test_static_pairs_and_caches_together() -> None:
     model = parse(
         """g (float[1, 2, past, 3] past_0, float[1, 2, n, 3] x, float[2] sum)

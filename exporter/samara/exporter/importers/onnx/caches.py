@@ -71,7 +71,8 @@ def plan_state(
     names, outputs = [i.name for i in inputs], [o.name for o in graph.output]
     if isinstance(state, str) and state != AUTO:
         raise ArgumentError(
-            f"state: {state!r} is neither pairs nor 'auto'", fix=f"give {AUTO!r} or {{output: input}}"
+            f"state: {state!r} is neither pairs nor 'auto'",
+            fix=f"give {AUTO!r} or {{output: input}}",
         )
     if room is not None and not _is_size(room):
         raise ArgumentError(
