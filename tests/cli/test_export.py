@@ -150,6 +150,51 @@ def test_state_lives_in_the_session(samara: Samara, tmp_path: Path) -> None:
     assert session(one).tolist() == [-2, -2, -2]
 
 
+_CACHE = """decoder (float[batch, 2, past, 3] past_0, float[batch, 2, n, 3] x)
+=> (float[batch, 2, total, 3] present_0, float[batch, 2, 3] sum) <int64[1] axis = {2}> {
+present_0 = Concat<axis = 2>(past_0, x)  sum = ReduceSum<keepdims = 0>(present_0, axis) }"""
+
+
+@pytest.mark.parametrize("state", ["auto", "present_0=past_0", "present_*=past_*"])
+def test_caches_live_in_the_session(samara: Samara, tmp_path: Path, state: str) -> None:
+    _save(tmp_path / "d.onnx", _CACHE)
+    out = tmp_path / "d.samara"
+    options = ("--state", state, "--state-length", 3)
+    result = samara("export", tmp_path / "d.onnx", "-o", out, *options)
+    assert result.exit_code == 0, result.output
+    assert "attention reads 0 of 1 in place; rows in use of 1 are copied" in result.stdout
+    session = Session(out)
+    one = np.ones((1, 2, 1, 3), np.float32)
+    assert [session(one)[0, 0, 0] for _ in range(3)] == [1, 2, 3]
+    session.state["past_length"] = np.array(1)
+    assert session(one)[0, 0, 0] == 2
+    facts = json.loads(samara("export", tmp_path / "d.onnx", "-o", out, *options, "--json").stdout)
+    assert (facts["caches"], facts["in_place"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--state", "auto"], 1, "give --state-length"),
+        (["--state", "auto", "--state-length", "0"], 2, "--state-length"),
+        (["--state", "auto", "--state", "present_0=past_0"], 2, "auto finds all pairs"),
+        (
+            ["--state-length", "3"],
+            1,
+            "--state-length: no input of the state has an axis that grows",
+        ),
+        (["--state", "sum=past_0", "--state-length", "3"], 1, "'sum' has rank 3"),
+    ],
+)
+def test_caches_that_cannot_be(
+    samara: Samara, tmp_path: Path, arguments: list[str], code: int, message: str
+) -> None:
+    _save(tmp_path / "d.onnx", _CACHE)
+    result = samara("export", tmp_path / "d.onnx", "-o", tmp_path / "d.samara", *arguments)
+    assert result.exit_code == code, result.output
+    assert message in " ".join(result.stderr.split())
+
+
 def test_bound_and_a_second_export(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.samara"
     options = ("--bound", "batch<=4", "--layout", "image=NHWC")

@@ -113,6 +113,18 @@ def pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     return found
 
 
+def state(texts: Sequence[str] | None) -> dict[str, str] | str:
+    """OUTPUT=INPUT options as a dict, or the one word `auto`."""
+    if texts and "auto" in texts:
+        if len(texts) > 1:
+            raise typer.BadParameter(
+                "auto finds all pairs: give it alone, or OUTPUT=INPUT for each",
+                param_hint="--state",
+            )
+        return "auto"
+    return pairs(texts, "--state")
+
+
 def records(texts: Sequence[str] | None) -> dict[str, str]:
     """`["image: rgb uint8 nhwc resize=224x224"]` as {"image": "rgb uint8 nhwc resize=224x224"}."""
     found = {}

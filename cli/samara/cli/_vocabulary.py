@@ -52,6 +52,7 @@ _OPTIONS: Mapping[str, str] = {
     "seed": "--seed",
     "shapes": "--shape",
     "state": "--state",
+    "state_length": "--state-length",
     "target": "--target",
     "target_runtime": "--target-runtime",
     "threads": "--threads",
@@ -67,7 +68,7 @@ _SWITCHES: Mapping[str, str] = {
 # Option -> the command that has it, for messages of commands that lack it.
 _HOMES: Mapping[str, str] = {
     **dict.fromkeys(
-        ("--inputs", "--outputs", "--layout", "--state", "--disable", "--no-optimize", "--no-check",
+        ("--inputs", "--outputs", "--layout", "--state", "--state-length", "--disable", "--no-optimize", "--no-check",
          "--bound", "--const", "--rename", "--shape", "--prepack", "--preprocess", "--postprocess",
          "--golden", "--target-runtime", "--bisect"),
         "samara export",
@@ -90,6 +91,7 @@ _HEADS = (
     "rename",
     "shapes",
     "state",
+    "state_length",
 )
 
 # Sentences about Python that have no option.

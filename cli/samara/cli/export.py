@@ -48,8 +48,14 @@ def export(
     state: Annotated[
         list[str] | None,
         typer.Option(
-            "--state", metavar="OUTPUT=INPUT", help="Keep this pair in the session from run to run."
+            "--state",
+            metavar="OUTPUT=INPUT|auto",
+            help="Keep this pair in the session from run to run; auto: the caches of a decoder.",
         ),
+    ] = None,
+    state_length: Annotated[
+        int | None,
+        typer.Option("--state-length", metavar="ROWS", min=1, help="The most rows of a cache."),
     ] = None,
     accuracy: Annotated[
         str,
@@ -159,6 +165,7 @@ def export(
     samara export model.onnx -o model.samara
     samara export model.onnx --shape input=1x3x224x224 --layout input=NHWC
     samara export vad.onnx --state stateN=state       (streaming: state lives in the session)
+    samara export decoder.onnx --state auto --state-length 2048    (caches live in the session)
     samara export model.onnx --outputs features       (cut the model at a tensor)
     samara export vad.onnx --const sr=16000           (freeze an input, with the branches it decides)
     samara export model.onnx --rename input.1=image   (name inputs and outputs in the file)
@@ -177,11 +184,8 @@ def export(
         )
     target = Path(f"{Path(model).stem}.samara") if output is None else output
     check_writable(target)
-    shapes, layouts, states = (
-        opt.shapes(shape),
-        opt.pairs(layout, "--layout"),
-        opt.pairs(state, "--state"),
-    )
+    shapes, layouts = opt.shapes(shape), opt.pairs(layout, "--layout")
+    states = opt.state(state)
     records = opt.records(preprocess)
     consts, renames = opt.consts(const), opt.pairs(rename, "--rename")
     wanted = {
@@ -190,6 +194,7 @@ def export(
         "outputs": opt.names(outputs),
         "layout": layouts,
         "state": states,
+        "state_length": state_length,
         "consts": consts,
         "signature": signature,
         "exact": exact,
@@ -268,13 +273,13 @@ def _check_kind(
 
 # What the import of a kind of model understands; the rest is done to its Program, or is an error.
 _UNDERSTOOD = {
-    "onnx": ("shapes", "inputs", "outputs", "layout", "state", "consts"),
+    "onnx": ("shapes", "inputs", "outputs", "layout", "state", "state_length", "consts"),
     "tflite": ("shapes", "signature", "exact"),
     "samara": (),
 }
 # What `samara export` itself does to a Program.
 _DONE_LATER = ("layout", "consts")
-_OPTIONS = {"shapes": "--shape", "consts": "--const"}
+_OPTIONS = {"shapes": "--shape", "consts": "--const", "state_length": "--state-length"}
 
 
 def _read(model: str, wanted: Mapping[str, Any]) -> Program:

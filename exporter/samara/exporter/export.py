@@ -35,7 +35,12 @@ from samara.exporter.ir.trained_records import settled, without_records
 from samara.exporter.ops import is_newer
 from samara.exporter.package.memory_plan import measure
 from samara.exporter.package.prepack import check_sets, derived_layouts
-from samara.exporter.passes import EXPORT, OptimizeReport, run_passes
+from samara.exporter.passes import (
+    EXPORT,
+    OptimizeReport,
+    caches_read_in_place,
+    run_passes,
+)
 from samara.exporter.types import ArgumentError, ShapeError, UnsupportedError
 from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.collection import without_collection
@@ -65,7 +70,8 @@ class ExportReport:
     """What `export` did: file size, node counts before and after, passes, remaining transposes, functions
     that may allocate at run time, the memory contract of the file, and why some functions have none.
     `records` are those of inputs in the file; `trained` names the inputs with the record of training,
-    `untaken` says why others do not have it.
+    `untaken` says why others do not have it. `caches` counts variables that grow, `in_place` those of them that
+    attention reads where they lie; of the others a run copies the rows in use.
     """
 
     path: str
@@ -83,6 +89,8 @@ class ExportReport:
     trained: tuple[str, ...] = ()
     untaken: Mapping[str, str] = field(default_factory=dict)
     prepacked: int | None = None  # bytes of derived layouts stored; None: not asked for
+    caches: int = 0  # variables that grow
+    in_place: int = 0  # of these: attention reads them where they lie
 
     def to_json(self) -> dict[str, Any]:
         """The report without the program, as plain dicts, lists, strings and numbers."""
@@ -103,6 +111,8 @@ class ExportReport:
             "trained": list(self.trained),
             "untaken": dict(self.untaken),
             "prepacked": self.prepacked,
+            "caches": self.caches,
+            "in_place": self.in_place,
         }
 
     def __str__(self) -> str:
@@ -119,6 +129,12 @@ class ExportReport:
             where = "interior" if t.interior else "border"
             at = f" ({t.place})" if t.place else ""
             lines.append(f"  transpose left ({where}): {t.name}: {t.reason}{at}")
+        if self.caches:
+            copied = self.caches - self.in_place
+            slower = f"; rows in use of {copied} are copied in each run" if copied else ""
+            lines.append(
+                f"  caches: attention reads {self.in_place} of {self.caches} in place{slower}"
+            )
         for name in self.growing:
             lines.append(
                 f"  function {name!r} has dims without an upper bound: a run may allocate (bounds= gives one)"
@@ -320,6 +336,7 @@ def export(
         measure=measured,
         prepack=prepacked if prepack else None,
     )
+    in_place, caches = caches_read_in_place(merged)
     _log.info("wrote %s: %d bytes", os.fspath(path), size)
     for name in trained:
         _log.info("%s: input %s has the record that training used", os.fspath(path), name)
@@ -341,6 +358,8 @@ def export(
         trained=tuple(trained),
         untaken=untaken,
         prepacked=None if prepack is None else sum(len(d.data) for d in derived),
+        caches=caches,
+        in_place=in_place,
     )
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import conv, in_steps, normal, program, real
+from tests.exporter.passes.test_read_caches import decoder
 
-from samara.exporter.ir import Array, Builder, Node, Rewriter, Value
+from samara.exporter.ir import Array, Builder, Node, Program, Rewriter, Value
 from samara.exporter.ops import get_op
 from samara.exporter.passes import (
     EXPORT,
@@ -29,6 +30,7 @@ from samara.exporter.passes import (
     fuse_transpose,
     join_columns,
     layout,
+    read_caches,
     reorder,
     resize_planes,
     run_passes,
@@ -45,12 +47,22 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 class Fault:
     """A wrong rule for one pass, and a program whose answer it changes."""
 
-    build: Callable[[Builder], Any]
+    build: Callable[[Builder], Any] | Callable[[], Program]
     plant: Plant
+    whole: bool = False  # `build` makes a Program
+
+    def program(self) -> Program:
+        made: Any = self.build
+        return made() if self.whole else program(made)
 
 
 def _replace(module: Any, name: str, wrong: Any) -> Plant:
     return lambda monkeypatch: monkeypatch.setattr(module, name, wrong)
+
+
+def _over_caches() -> Program:
+    """Attention over caches whose rows see later ones, too."""
+    return decoder(lambda *_: None)
 
 
 def _add_one(b: Builder) -> Value:
@@ -236,6 +248,7 @@ FAULTS = {
     "fuse_activation": Fault(_activated, _replace(fuse_activation, "_epilogue", lambda node, linear: {"lo": 0.5})),
     "fuse_transpose": Fault(_product, _replace(fuse_transpose, "_swaps_last_two", lambda n: n.op.name == "transpose")),
     "fuse_attention": Fault(_attended, _replace(fuse_attention, "_factor", _inverted_factor)),
+    "read_caches": Fault(_over_caches, _replace(read_caches, "_window", lambda *_: 0), whole=True),
     "resize_planes": Fault(_resized, _replace(resize_planes, "_transpose", _any_transpose)),
     "join_columns": Fault(
         _upwards, _replace(join_columns, "np", SimpleNamespace(moveaxis=lambda a, source, to: a[..., ::-1, :]))
@@ -248,7 +261,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", [p.name for p in REGISTRY])
 def test_a_planted_fault_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert name in FAULTS, f"pass {name} has no planted fault"
-    before = program(FAULTS[name].build)
+    before = FAULTS[name].program()
     run_passes(before, EXPORT, check="strict", bisect=True)
     FAULTS[name].plant(monkeypatch)
     with pytest.raises(SamaraError, match=f"pass '{name}' (changed the answer|broke the program)"):

@@ -132,6 +132,131 @@ def test_a_constant_mask_that_hides_nothing_stays_one(shape: tuple[int, ...]) ->
     assert len(node.inputs) == 4
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("shape", [[S, T], [2, 1, 1, T], []])
+def test_a_choice_is_a_mask(shape: list[int], swapped: bool) -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        seen, low = b.input("seen", "bool", shape), b.const(np.float32(-3e38))
+        s = b.op("mul", scores(b, q, k), 0.5)
+        return weighed(b, b.op("where", seen, *((low, s) if swapped else (s, low))), v)
+
+    after = fused(program(build))
+    assert ops(after) == {"where": 1, "attention": 1}
+    feeds = {
+        v.name: np.full(shape, swapped) if v.name == "seen" else normal(*v.type.static_shape())
+        for v in after.main.inputs
+    }
+    (a,), (b,) = (p.run(feeds).values() for p in (program(build), after))
+    np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)  # all keys hidden: all weigh the same
+
+
+def test_masks_are_added_up() -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        seen, low = b.const(np.tri(S, T, T - S, dtype=bool)), b.const(np.float32(-3e38))
+        s = b.op("where", seen, b.op("mul", scores(b, q, k), 0.5), low)
+        return weighed(b, b.op("add", s, b.input("mask", "f32", [2, 1, 1, T])), v)
+
+    assert ops(fused(program(build))) == {"add": 1, "attention": 1}
+
+
+def test_a_chosen_causal_mask_is_no_mask() -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        seen, low = b.const(np.tri(S, T, dtype=bool)), b.const(np.float32(-np.inf))
+        return weighed(b, b.op("where", seen, scores(b, q, k), low), v)
+
+    node = only(fused(program(build)))
+    assert node.attrs["causal"]
+    assert len(node.inputs) == 3
+
+
+def test_a_number_that_does_not_hide_is_no_mask() -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        low = b.const(np.float32(-10))
+        s = b.op("where", b.input("seen", "bool", [S, T]), scores(b, q, k), low)
+        return weighed(b, s, v)
+
+    assert "attention" not in ops(fused(program(build)))
+
+
+def _no_nan(b: Builder, weights: Value) -> Value:
+    zero = b.const(np.zeros(1, np.float32))
+    value: Value = b.op("where", b.op("isnan", weights), zero, weights)
+    return value
+
+
+def _own_and_before(b: Builder) -> Value:
+    """Of each row the keys before it, and its own, counted from the last."""
+    rows = b.op("reshape", b.op("iota", length=S, start=T - S), shape=(S, 1))
+    seen = b.op("le", b.op("iota", length=T), rows)
+    value: Value = b.op("where", seen, np.float32(0), b.const(np.float32(-np.inf)))
+    return value
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_weights_that_are_no_nan_need_no_check(masked: bool) -> None:
+    """As torch's exporter writes scaled_dot_product_attention."""
+
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        s = scores(b, q, k)
+        s = b.op("add", s, _own_and_before(b)) if masked else s
+        return b.op("matmul", _no_nan(b, b.op("softmax", s)), v)
+
+    found = ops(fused(program(build)))
+    assert found["attention"] == 1
+    assert "isnan" not in found
+
+
+def test_weights_that_may_be_nan_stay_checked() -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        low = b.const(np.float32(-np.inf))
+        mask = b.op("where", b.input("seen", "bool", [S, T]), np.float32(0), low)
+        return b.op("matmul", _no_nan(b, b.op("softmax", b.op("add", scores(b, q, k), mask))), v)
+
+    assert "attention" not in ops(fused(program(build)))
+
+
+def test_weights_with_another_reader_stay() -> None:
+    def build(b: Builder) -> Any:
+        q, k, v = qkv(b)
+        weights = b.op("softmax", scores(b, q, k))
+        return b.op("matmul", _no_nan(b, weights), v), b.op("neg", weights)
+
+    assert "attention" not in ops(fused(program(build)))
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_one_head_of_keys_is_shared(swapped: bool) -> None:
+    def build(b: Builder) -> Any:
+        perm = (0, 2, 1, 3)
+        if swapped:
+            q = b.op("transpose", b.input("q", "f32", [2, S, 3, D]), perm=perm)
+            k, v = (
+                b.op("transpose", b.input(n, "f32", [2, T, 1, size]), perm=perm)
+                for n, size in (("k", D), ("v", DV))
+            )
+        else:
+            q = b.input("q", "f32", [2, 3, S, D])
+            k, v = b.input("k", "f32", [2, 1, T, D]), b.input("v", "f32", [2, 1, T, DV])
+        return weighed(b, scores(b, q, k), v)
+
+    (node,) = (n for n in fused(program(build)).main.nodes if n.op.name == "attention")
+    assert node.attrs["groups"] == 3
+
+
+def test_heads_of_values_alone_are_not_shared() -> None:
+    def build(b: Builder) -> Any:
+        q, k = b.input("q", "f32", [2, 3, S, D]), b.input("k", "f32", [2, 3, T, D])
+        return weighed(b, scores(b, q, k), b.input("v", "f32", [2, 1, T, DV]))
+
+    assert "attention" not in ops(fused(program(build)))
+
+
 # ---- transposes ----
 
 

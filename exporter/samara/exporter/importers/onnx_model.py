@@ -29,7 +29,8 @@ def import_onnx(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     layout: Mapping[str, str] | None = None,
-    state: Mapping[str, str] | None = None,
+    state: Mapping[str, str] | str | None = None,
+    state_length: int | None = None,
     consts: Mapping[str, Any] | None = None,
     rename: Mapping[str, str] | None = None,
 ) -> Program:
@@ -42,14 +43,19 @@ def import_onnx(
     layout: "NHWC" (or "NWC", "NDHWC") per input or output that becomes channels-last in the Program;
     default: the model's layout.
     state: {output: input} pairs that become variables, which are read at entry, assigned at exit, and
-    initially zero.
+    initially zero; or "auto", the caches of a decoder by their names (`past_key_values.0.key` and
+    `present.0.key`). A `*` in both names of a pair stands for the same text.
+    state_length: the most rows of caches, inputs with one symbolic axis [batch, heads, rows, size] whose output is
+    the input with new rows. They become variables that grow, and `past_length` counts their rows. With "auto",
+    `attention_mask` and `position_ids` follow from it and are no inputs any more.
     consts: {input: value} freezes inputs: each becomes a constant of the Program, and branches that it
     decides are not imported. A number or a list takes the input's dtype, and a number fills a static shape;
     an array must have the input's dtype and shape.
     rename: {old: new} names of inputs and outputs of the Program. All other arguments use the model's own
     names.
 
-    Raises UnsupportedError with a table of *all* problems when some node cannot be imported,
+    Raises UnsupportedError with a table of *all* problems when some node cannot be imported, and for state
+    whose output is not its input with new rows,
     ModelFormatError for a file that is not an ONNX model, ShapeError for invalid shapes.
 
     >>> program = samara.import_onnx("model.onnx", shapes={"image": (1, 1, 8, 8)})
@@ -66,6 +72,7 @@ def import_onnx(
         outputs=outputs,
         layout=layout,
         state=state,
+        state_length=state_length,
         consts=consts,
         rename=rename,
     )

@@ -15,6 +15,7 @@ from samara.exporter.passes import (
     fuse_transpose,
     join_columns,
     layout,
+    read_caches,
     reorder,
     resize_planes,
     simplify,
@@ -27,6 +28,7 @@ from samara.exporter.passes._manager import node_count as node_count
 from samara.exporter.passes._manager import run_passes as run_passes
 from samara.exporter.passes._pass import Pass as Pass
 from samara.exporter.passes._samples import sample_inputs as sample_inputs
+from samara.exporter.passes.read_caches import caches_read_in_place as caches_read_in_place
 
 # Every pass once.
 REGISTRY: tuple[Pass, ...] = (
@@ -43,6 +45,7 @@ REGISTRY: tuple[Pass, ...] = (
     fuse_activation.PASS,
     fuse_transpose.PASS,
     fuse_attention.PASS,
+    read_caches.PASS,
     resize_planes.PASS,
     join_columns.PASS,
     eliminate_dead.PASS,
@@ -71,6 +74,7 @@ PIPELINE: tuple[Pass, ...] = (
     fuse_activation.PASS,
     fuse_transpose.PASS,
     fuse_attention.PASS,
+    read_caches.PASS,
     resize_planes.PASS,
     fold_constants.PASS,
     deduplicate.PASS,

@@ -22,6 +22,7 @@ from samara.exporter.importers.common.operand import Poison
 from samara.exporter.importers.common.problems import Diagnosis, Problem
 from samara.exporter.importers.onnx import handlers as _handlers  # noqa: F401  (registers the converters)
 from samara.exporter.importers.onnx.branches import convert_graph
+from samara.exporter.importers.onnx.caches import StatePlan, bind_derived, plan_state
 from samara.exporter.importers.onnx.context import import_dtype
 from samara.exporter.importers.onnx.cut import cut_model
 from samara.exporter.importers.onnx.dynamic_products import with_dynamic_products
@@ -33,6 +34,7 @@ from samara.exporter.importers.onnx.texts import check_texts
 from samara.exporter.ir.answer_records import ANSWERS
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.freeze import as_constant
+from samara.exporter.ir.growing import with_caches
 from samara.exporter.ir.interpret import near
 from samara.exporter.ir.program import QUANTIZATION, Program, Value, Variable
 from samara.exporter.ir.records import RECORDS, renamed_records, with_records
@@ -44,6 +46,7 @@ from samara.exporter.types import (
     ModelFormatError,
     ShapeError,
     UnsupportedError,
+    as_dim,
 )
 from samara.pybridge.files import kind_of, path_of, read_bytes
 from samara.pybridge.foreign import HEAD_BYTES, refuse_foreign
@@ -58,7 +61,8 @@ def diagnose(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     layout: Mapping[str, str] | None = None,
-    state: Mapping[str, str] | None = None,
+    state: Mapping[str, str] | str | None = None,
+    state_length: int | None = None,
     consts: Mapping[str, Any] | None = None,
     rename: Mapping[str, str] | None = None,
 ) -> Diagnosis:
@@ -85,28 +89,28 @@ def diagnose(
         [o.name for o in graph.output],
         initializers=graph.initializer,
     )
-    given, layouts, pairs = dict(shapes or {}), dict(layout or {}), dict(state or {})
-    fixed = dict(consts or {})
+    given, layouts, fixed = dict(shapes or {}), dict(layout or {}), dict(consts or {})
     initialized = {t.name for t in graph.initializer}
     declared = [i for i in graph.input if i.name not in initialized]
     names = [i.name for i in declared]
-    _check_consts(
-        fixed, [i.name for i in graph.input], {**layouts, **dict.fromkeys(pairs.values())}
-    )
     check_unique(names, "input")
     check_unique(scope.outputs, "output")
     check_names(given, names, "shapes")
     check_names(layouts, names + scope.outputs, "layout")
-    check_names(pairs, scope.outputs, "state")
-    check_names(pairs.values(), names, "state")
-    check_unique(list(pairs.values()), "state")
-    sizes: dict[str, int] = {}
+    plan = _state_plan(graph, state, state_length, given, declared)
+    plan = replace(plan, derived=tuple(n for n in plan.derived if n not in fixed))
+    held = [*plan.whole.values(), *(c.input for c in plan.caches)]
+    _check_consts(fixed, [i.name for i in graph.input], {**layouts, **dict.fromkeys(held)})
+    scope.state.caches = frozenset(c.input for c in plan.caches)
+    given, fixed = {**given, **plan.shapes}, {**plan.consts, **fixed}
+    sizes: dict[str, int] = dict(plan.sizes)
     for info in graph.input:
         if info.name in fixed:
             sizes.update(_bind_constant(scope, info, given.get(info.name), fixed[info.name]))
     for info in declared:
-        if info.name not in fixed:
+        if info.name not in fixed and info.name not in plan.derived:
             _bind_input(scope, info, given.get(info.name), layouts.get(info.name), sizes)
+    bind_derived(scope, plan, declared)
     results = convert_graph(scope)
     if scope.problems:
         return Diagnosis(None, tuple(scope.problems))
@@ -114,6 +118,7 @@ def diagnose(
     for name, operand in zip(scope.outputs, results, strict=True):
         value = scope.materialise(operand, name)
         values.append(_to_layout(builder, value, layouts[name]) if name in layouts else value)
+    pairs = plan.whole
     variables = _variables(builder, scope.outputs, values, pairs)
     function = replace(
         builder.finish(values, scope.outputs),
@@ -122,6 +127,8 @@ def diagnose(
     )
     program.functions[function.name] = function
     result = _finished(program, function.name, variables, _metadata(model))
+    if plan.past is not None:
+        result = with_caches(result, plan.caches, plan.past, plan.room)
     result = with_records(result, picture_records(model, result))
     result = renamed_records(renamed(result, rename or {}), rename or {})
     verify(result)
@@ -199,6 +206,29 @@ def _opsets(model: onnx.ModelProto) -> dict[str, int]:
             else "install a newer onnx package",
         )
     return opsets
+
+
+def _state_plan(
+    graph: onnx.GraphProto,
+    state: Mapping[str, str] | str | None,
+    room: int | None,
+    given: Mapping[str, ShapeSpec],
+    inputs: Sequence[onnx.ValueInfoProto],
+) -> StatePlan:
+    known = [
+        i
+        for i in inputs
+        if i.type.HasField("tensor_type")
+        and (i.name in given or i.type.tensor_type.HasField("shape"))
+    ]
+    shapes = {
+        i.name: [
+            d if isinstance(d, str) else as_dim(d).as_int()
+            for d in _input_dims(i, given.get(i.name))
+        ]
+        for i in known
+    }
+    return plan_state(graph, state, room, shapes, inputs)
 
 
 def _check_consts(given: Iterable[str], known: Sequence[str], used: Iterable[str]) -> None:
@@ -336,7 +366,7 @@ def _variables(
             example = [d.as_int() if d.is_static else 1 for d in kind.shape]
             raise ShapeError(
                 f"state {name!r} has shape {kind}, a variable needs a static one",
-                fix=f"give shapes={{{name!r}: {example}}}",
+                fix=f"give shapes={{{name!r}: {example}}}, or state_length= if it gains rows in each run",
             )
         k = outputs.index(output)
         if values[k].type.dtype is not kind.dtype or values[k].type.rank != kind.rank:

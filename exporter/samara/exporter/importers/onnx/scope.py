@@ -58,6 +58,7 @@ class ImportState:
     directory: str | None = None  # the folder of external data; None: unknown
     clones: int = 0
     functions_used: set[str] = field(default_factory=set)
+    caches: frozenset[str] = frozenset()  # inputs that are state and gain rows in each run
 
 
 class Scope(Operands):
@@ -154,6 +155,10 @@ class Scope(Operands):
         dtype = import_dtype(tensor.data_type, what)
         array = tensor_data(tensor, what, self.state.directory)
         return self.builder.const(array, tensor.name, dtype)
+
+    def is_cache(self, value: Value) -> bool:
+        """Whether the value is the rows so far of a cache that is state."""
+        return value.name in self.state.caches and value in self.builder.inputs
 
     # ---- conversion
 

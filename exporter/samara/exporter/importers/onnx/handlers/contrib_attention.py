@@ -99,9 +99,10 @@ def attended(
     causal: bool,
     scale: float | None,
     groups: int = 1,
+    window: int = 0,
 ) -> Value:
     """softmax(scale * q @ kᵀ + mask) @ v of q [B, N, …], k and v [B, N / groups, …], as the node's result
-    [B, S, N * H]. If causal, row i of S sees the keys up to T - S + i.
+    [B, S, N * H]. If causal, row i of S sees the keys up to T - S + i, the last `window` of them if that is not 0.
     """
     if not scale:
         if not q.type.shape[-1].is_static:
@@ -110,7 +111,18 @@ def attended(
     if mask is not None and mask.type.dtype is not q.type.dtype:
         mask = n.emit("cast", mask, to=q.type.dtype)
     align = "end" if causal else "start"
-    y = n.emit("attention", q, k, v, mask, scale=scale, causal=causal, align=align, groups=groups)
+    y = n.emit(
+        "attention",
+        q,
+        k,
+        v,
+        mask,
+        scale=scale,
+        causal=causal,
+        align=align,
+        groups=groups,
+        window=window,
+    )
     batch, heads, rows, size = y.type.shape
     y = n.emit("transpose", y, perm=(0, 2, 1, 3))
     made: Value = n.final("reshape", y, shape=(batch, rows, heads * size))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.importers.common.elements import element
 from samara.exporter.importers.onnx.context import NodeContext
 from samara.exporter.importers.onnx.handlers.contrib_attention import (
     added,
@@ -22,6 +23,7 @@ from samara.exporter.importers.onnx.handlers.contrib_attention import (
 from samara.exporter.importers.onnx.handlers.quantize import MICROSOFT
 from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.ir.program import Value
+from samara.exporter.ops import Guard
 from samara.exporter.types import Dim, DType, dmax, floordiv
 
 
@@ -84,7 +86,7 @@ def _rows(n: NodeContext, past: Value, new: Value, seen: Value, length: Dim) -> 
 def group_query_attention(n: NodeContext) -> Any:
     """Inputs: query, key?, value?, past_key?, past_value?, seqlens_k (keys of each sequence less 1),
     total_sequence_length, cos and sin caches?, position_ids?, attention_bias?. The cache is copied in
-    each step. A past that is a buffer of the maximum length keeps that length.
+    each step, unless it is state. A past that is a buffer of the maximum length keeps that length.
     """
     _refuse_forms(n)
     heads, kv_heads = n.attr("num_heads"), n.attr("kv_num_heads")
@@ -92,6 +94,9 @@ def group_query_attention(n: NodeContext) -> Any:
         raise n.wrong(f"{heads} heads do not divide into groups of {kv_heads}")
     q, k, v = _operands(n, heads, kv_heads)
     batch, _, step, _ = q.type.shape
+    past_k, past_v = n.optional(3), n.optional(4)
+    if past_k is not None and past_v is not None and n.scope.is_cache(past_k):
+        return _over_caches(n, (q, k, v), past_k, past_v, heads // kv_heads)
     counts = n.emit("cast", n.value(5), to=DType.I64)
     if counts.type.rank != 1:
         counts = n.emit("reshape", counts, shape=(batch,))
@@ -102,7 +107,6 @@ def group_query_attention(n: NodeContext) -> Any:
     if n.attr("do_rotary", 0):
         where = n.value(9) if n.has(9) else n.emit("add", places(n, step, (1, -1)), behind)
         q, k = _turned(n, q, k, where)
-    past_k, past_v = n.optional(3), n.optional(4)
     rows, length = None, step
     if past_k is not None:
         length = dmax(past_k.type.shape[2], n.scalar_dim(6, "total_sequence_length"))
@@ -111,6 +115,27 @@ def group_query_attention(n: NodeContext) -> Any:
     mask = _seen(n, behind, batch, step, length)
     bias = n.optional(10)
     y = attended(n, q, k, v, added(n, mask, bias), False, n.attr("scale"), heads // kv_heads)
+    return [y, k, v][: len(n.node.output)]
+
+
+def _over_caches(
+    n: NodeContext, operands: tuple[Value, Value, Value], past_k: Value, past_v: Value, share: int
+) -> Any:
+    """The node over caches that are state: they hold the rows before this step and nothing else, so that new rows
+    are put behind them. A run with other counts is refused.
+    """
+    q, k, v = operands
+    past, step = past_k.type.shape[2], q.type.shape[2]
+    for index in range(n.type(5).numel().as_int()):
+        count = element(n.builder, n.value(5), index)
+        message = "the cache is state: seqlens_k must count its rows and the new ones, less 1"
+        n.builder.guards.append(Guard("eq", count + 1, past + step, message, n.label))
+    if n.attr("do_rotary", 0):
+        where = n.value(9) if n.has(9) else places(n, step, (1, -1), _number(n, past))
+        q, k = _turned(n, q, k, where)
+    k, v = n.emit("concat", past_k, k, axis=2), n.emit("concat", past_v, v, axis=2)
+    window = max(0, n.attr("local_window_size", -1))
+    y = attended(n, q, k, v, n.optional(10), True, n.attr("scale"), share, window)
     return [y, k, v][: len(n.node.output)]
 
 
