@@ -18,6 +18,7 @@ from samara.exporter.measure import bench as module
 from samara.exporter.measure import peers
 from samara.exporter.measure.bench import bench, trace
 from samara.exporter.opening import opened
+from samara.exporter.testing_text import write_tiny_text_model
 from samara.exporter.types import SamaraError, ShapeError
 
 
@@ -153,6 +154,14 @@ def test_state_of_a_file_is_benchmarked_too(counter_path: Path) -> None:
         report = bench(file, runs=2, threads=(1, 2))
     assert report.answers_agree
     assert report.flops is not None
+
+
+def test_state_that_grows_begins_empty(tmp_path: Path) -> None:
+    path = write_tiny_text_model(tmp_path / "tiny.samara", context=9)
+    with opened(path) as file:
+        report = bench(file, runs=20, threads=(1,), node="attention_cached")
+    assert report.rows[0].median_ms is not None
+    assert report.nodes
 
 
 def test_trace(samara_path: Path) -> None:

@@ -265,7 +265,7 @@ def bench(
     whose path or operator contains this text, or that a tensor of such a name was fused into. The path of
     a node in a branch or a loop begins with the control nodes that contain it. accuracy: as a Session
     takes it; cold starts use the default. backend: devices as a Session takes them, in turns with the CPU;
-    nodes and cold starts are measured on the devices.
+    nodes and cold starts are measured on the devices. Where the model's state grows, a run begins without rows.
     """
     if runs < 1:
         raise ShapeError(f"runs must be at least 1, got {runs}", fix="leave runs out for 50")
@@ -282,12 +282,13 @@ def bench(
     first = Session(model, threads=1, isa=isas[0], backend=backend, **common)
     chosen = session_feeds(first, inputs=inputs, files=files, shapes=shapes, seed=seed)
     flops = _model_flops(file, first, chosen)
+    grows = any(v.length for v in open_program(file.path).variables)
     contenders: list[_Contender] = []
     failed: list[BenchRow] = []
     for count in threads:
         for isa in isas:
             for on in (CPU,) if backend == CPU else (CPU, backend):
-                contenders.append(_samara(model, count, isa, on, common, chosen))
+                contenders.append(_samara(model, count, isa, on, common, chosen, grows))
         for engine in against:
             made = _peer(engine, file, count, chosen)
             contenders += [made] if isinstance(made, _Contender) else []
@@ -367,6 +368,7 @@ def _samara(
     backend: BackendChoice,
     common: Mapping[str, Any],
     chosen: Feeds,
+    grows: bool,
 ) -> _Contender:
     session = Session(model, threads=threads, isa=isa, backend=backend, **common)
     outputs = session.run(chosen.arrays)
@@ -379,8 +381,14 @@ def _samara(
         if static
         else lambda: session.run(feeds)
     )
+
+    def begin_and_call() -> None:
+        session.reset()
+        call()
+
     watched = None if backend == CPU else session
-    return _Contender("samara", threads, isa or "", call, outputs, session=watched)
+    timed = begin_and_call if grows else call
+    return _Contender("samara", threads, isa or "", timed, outputs, session=watched)
 
 
 def _peer(engine: str, file: OpenedFile, threads: int, chosen: Feeds) -> _Contender | BenchRow:

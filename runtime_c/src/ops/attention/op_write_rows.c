@@ -35,8 +35,9 @@ static samara_status write_rows_run(const struct smr_job *job, size_t begin, siz
   const int64_t room = x->dims[1], count = rows->dims[1];
   if (start < 0 || (!ring && start > room - count))
     SMR_FAIL(job->error, BAD_DATA,
-             "rows from %" PRId64 " on do not fit: %" PRId64 " are written, there are %" PRId64,
-             start, count, room);
+             "%" PRId64 " new rows do not fit behind %" PRId64 " into the %" PRId64
+             " that there are: reset the session or set its length back, or export with more rows",
+             count, start, room);
   if (y->data != x->data) memcpy(y->data, x->data, y->size_bytes);
   if (count == 0) return SAMARA_OK;
   const size_t row_bytes = smr_extent(x, 2, x->rank) * smr_dtype_bytes(x->dtype);
