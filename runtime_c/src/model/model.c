@@ -128,7 +128,7 @@ static samara_status model_load(samara_model *model, const void *data, uint64_t 
   if (SMR_HAS(verify)) SMR_TRY(smr_verify_seal(image, error));
   if (image->sealed && !options->constant && image_bytes != header.file_bytes)
     return model_bad_sizes(&header, image_bytes, error);
-  if (SMR_HAS(choices)) model->checksum = header.checksum;
+  if (SMR_HAS(choices) || SMR_HAS(text)) model->checksum = header.checksum;
   SMR_TRY(smr_decode(image, model, &private_->memory, error));
   const samara_verified exempt = model_exempt(image, options);
   if (exempt == SAMARA_VERIFIED) SMR_TRY(model_verify(model, false, error));
