@@ -192,8 +192,14 @@ def test_swift_package(samara: Samara, tmp_path: Path, monkeypatch: pytest.Monke
     assert result.exit_code == 0, result.output
     assert "Sources/CSamara/samara.c" in result.stdout
     assert (tmp_path / "Samara" / "Package.swift").is_file()
-    for wrong in (("--features", "async"), ("--backend", "opencl"), ("--cc", "gcc")):
+    for wrong in (("--backend", "opencl"), ("--cc", "gcc")):
         assert samara("build", "model.onnx", "--target", "ios", *wrong).exit_code == 2
+    refused = samara("build", "model.onnx", "--target", "ios", "--features", "callbacks")
+    assert refused.exit_code == 1
+    assert "cannot have the features callbacks" in refused.output
+    text = ("--features", "text", "-o", "Text")
+    assert samara("build", "model.onnx", "--target", "ios", *text).exit_code == 0
+    assert (tmp_path / "Text" / "Sources" / "Samara" / "Text" / "TextModel.swift").is_file()
     assert samara("build", "model.onnx", "--binary").exit_code == 2
 
 

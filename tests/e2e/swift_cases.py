@@ -4,7 +4,7 @@
     python tests/e2e/swift_cases.py FOLDER
 
 cases.json lists the runs of every model, each tensor a file of its bytes; SAMARA_MODELS adds the recorded
-networks.
+networks. Texts are in text.json (text_cases.py).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.e2e import text_cases
 
 import samara
 from samara.pybridge.dtypes import PACKED
@@ -42,6 +43,7 @@ def write(folder: Path, networks: Path | None = None) -> list[Path]:
             cases.append(_case(folder, path, name, runs, function))
     models += [_faces(folder, networks)] if networks is not None else []
     models.append(_words(folder, cases))
+    models += text_cases.write(folder)
     for path, feeds in _recorded(folder, networks):
         models.append(path)
         cases.append(_case(folder, path, path.stem, [feeds]))

@@ -68,7 +68,7 @@ def build(
             "--features",
             metavar="A,B",
             help="What the library offers beside running these models; default: files,threads. "
-            "`core` alone: nothing.",
+            "`core` alone: nothing. With --target ios only `text`: all others of its API are there.",
         ),
     ] = None,
     optimise: Annotated[
@@ -191,13 +191,14 @@ def build(
     if binary and (target != "ios" or as_source):
         raise typer.BadParameter("--binary needs --target ios")
     if target == "ios" and not as_source:
-        if wanted is not None or backend is not None or cc is not None:
-            raise typer.BadParameter("--target ios takes no --features, --backend or --cc")
+        if backend is not None or cc is not None:
+            raise typer.BadParameter("--target ios takes no --backend or --cc")
         with steps("building for ios", quiet=quiet or as_json) as say:
             package = builder.write_swift(
                 given,
                 out=out,
                 isa=opt.names(isa),
+                features=wanted,
                 custom=custom or (),
                 binary=binary,
                 opt=optimise,

@@ -333,6 +333,7 @@ def write_swift(
     *,
     out: str | os.PathLike[str],
     isa: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
     custom: Paths = (),
     binary: bool = False,
     opt: str = "s",
@@ -342,11 +343,12 @@ def write_swift(
     """Write the runtime for `models` as a Swift package (package/swift_package.py).
 
     isa: as for build; default: all instruction sets of arm64 and x86-64, selected when the package is
-    compiled. The features are those that the Swift code calls. binary: compile the C code now, by `opt`,
-    into an XCFramework in the package; if `out` ends in .xcframework, write only that.
+    compiled. features: those that the Swift code calls are always there; `text`, for text models, if a model
+    has a tokenizer or if it is named here. binary: compile the C code now, by `opt`, into an XCFramework in
+    the package; if `out` ends in .xcframework, write only that.
 
-    Raises UnsupportedError for an unknown name, BackendError if a compiler is missing or fails, and
-    the errors of opening and preparing the models.
+    Raises UnsupportedError for an unknown name or another feature, BackendError if a compiler is missing or
+    fails, and the errors of opening and preparing the models.
     """
     from samara.exporter.package import swift_package, xcframework
 
@@ -358,7 +360,14 @@ def write_swift(
     with gathered(models, custom=own, note=note, progress=progress) as given:
         progress("writing the package")
         written = swift_package.write(
-            given.selection, Path(out), isa=isa, custom=own, binary=binary, opt=opt, say=progress
+            given.selection,
+            Path(out),
+            isa=isa,
+            features=features or (),
+            custom=own,
+            binary=binary,
+            opt=opt,
+            say=progress,
         )
     return replace(written, notes=given.notes)
 

@@ -44,7 +44,7 @@ final class OpenedSession: @unchecked Sendable {
     try Self.fill(&native, options)
     var made: OpaquePointer?
     do {
-      try Self.withCStrings([function] + keep) { names in
+      try withCStrings([function] + keep) { names in
         native.function = names[0]
         native.keep_count = keep.count
         try Array(names.dropFirst()).withUnsafeBufferPointer { kept in
@@ -64,7 +64,8 @@ final class OpenedSession: @unchecked Sendable {
     samara_pool_destroy(pool)
   }
 
-  private static func pool(_ threads: Int?) throws -> OpaquePointer? {
+  /// A pool of threads; nil for one thread.
+  static func pool(_ threads: Int?) throws -> OpaquePointer? {
     if threads == 1 { return nil }
     if let threads, threads < 1 {
       throw SamaraError(
@@ -78,8 +79,7 @@ final class OpenedSession: @unchecked Sendable {
     return pool
   }
 
-  private static func fill(_ native: inout samara_session_options, _ options: SessionOptions) throws
-  {
+  static func fill(_ native: inout samara_session_options, _ options: SessionOptions) throws {
     native.strict_accuracy = options.accuracy == .strict
     native.bfloat16 = options.accuracy == .bfloat16
     native.profile = options.profile
@@ -93,19 +93,19 @@ final class OpenedSession: @unchecked Sendable {
       native.deadline_us = max(1, UInt64(deadline * 1e6))
     }
   }
+}
 
-  /// Call `body` with C strings, which live as long as the call.
-  private static func withCStrings(
-    _ texts: [String], _ body: ([UnsafePointer<CChar>?]) throws -> Void
-  ) throws {
-    let copies = texts.map { text in
-      text.utf8CString.withUnsafeBufferPointer { from in
-        let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: from.count)
-        _ = copy.initialize(from: from)
-        return copy
-      }
+/// Call `body` with C strings, which live as long as the call.
+func withCStrings(
+  _ texts: [String], _ body: ([UnsafePointer<CChar>?]) throws -> Void
+) throws {
+  let copies = texts.map { text in
+    text.utf8CString.withUnsafeBufferPointer { from in
+      let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: from.count)
+      _ = copy.initialize(from: from)
+      return copy
     }
-    defer { for copy in copies { copy.deallocate() } }
-    try body(copies.map { UnsafePointer($0.baseAddress) })
   }
+  defer { for copy in copies { copy.deallocate() } }
+  try body(copies.map { UnsafePointer($0.baseAddress) })
 }

@@ -11,15 +11,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e import swift_cases
 
 import samara
 from samara.exporter.build import write_swift
 from samara.exporter.package import swift_package
 from samara.exporter.package.features import declared
 from samara.exporter.package.selection import Selection
+from samara.exporter.testing_text import write_tiny_text_model
 from samara.pybridge import FileError, UnsupportedError, sources
 
 Tool = Callable[[str, str], str]
+_DEFINED = re.compile(r"^samara_status samara_text_model_create\([^;{]*\{", re.MULTILINE)
+_STUB = re.compile(r"^static inline [^;(]*\b(samara_(?!no_text)\w+)\(", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +61,7 @@ def test_files(repo: Path, package: Path) -> None:
     }
     c = Path("CSamara")
     header = c / "include" / "samara"
-    made = {c / "samara.c", header / "samara.h", header / "samara_media.h"}
+    made = {c / "samara.c", *(header / f"samara{name}.h" for name in ("", "_media", "_text"))}
     assert found - made == expected - made
     assert made <= found
     manifest = (package / "Package.swift").read_text(encoding="utf-8")
@@ -70,6 +74,71 @@ def test_files(repo: Path, package: Path) -> None:
         r'header "([^"]+)"', (package / "Sources/CSamara/include/module.modulemap").read_text()
     ):
         assert (package / "Sources" / "CSamara" / "include" / file).is_file()
+
+
+@pytest.fixture(scope="module")
+def with_text(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("text") / "Samara"
+    write_swift([model], out=out, features=["text"])
+    return out
+
+
+def test_text_is_there_where_it_is_needed(repo: Path, with_text: Path, tmp_path: Path) -> None:
+    """By --features, by a model's tokenizer, and by the list of such a package."""
+    write_tiny_text_model(tmp_path / "tiny.samara")
+    for given in (None, tmp_path / "tiny.samara", with_text / "ops.txt"):
+        out = with_text if given is None else tmp_path / given.stem
+        if given is not None:
+            write_swift([given], out=out)
+        c = out / "Sources" / "CSamara"
+        header = c / "include" / "samara" / "samara_text.h"
+        whole = repo / "runtime_c" / "include" / "samara" / "samara_text.h"
+        assert header.read_bytes() == whole.read_bytes()
+        assert _DEFINED.search((c / "samara.c").read_text(encoding="utf-8"))
+
+
+def test_a_runtime_without_text_says_what_to_build(
+    package: Path, need_tool: Tool, tmp_path: Path
+) -> None:
+    """All functions are there for Swift code, and those that create something refuse."""
+    c = package / "Sources" / "CSamara"
+    assert not _DEFINED.search((c / "samara.c").read_text(encoding="utf-8"))
+    whole = (sources() / "include" / "samara" / "samara_text.h").read_text(encoding="utf-8")
+    header = (c / "include" / "samara" / "samara_text.h").read_text(encoding="utf-8")
+    assert set(_STUB.findall(header)) == declared(whole)
+    assert declared(header) == set()
+    (tmp_path / "main.c").write_text(
+        "#include <samara/samara_text.h>\n#include <stdio.h>\n"
+        "int main(void) {\n"
+        "  samara_error error;\n  samara_tokenizer *tokenizer;\n  samara_text_model *model;\n"
+        "  if (samara_tokenizer_of_model(0, &tokenizer, 0) != SAMARA_UNSUPPORTED) return 1;\n"
+        "  if (samara_tokenizer_open(0, 0, 0, &tokenizer, &error) != SAMARA_UNSUPPORTED) return 2;\n"
+        "  if (samara_text_model_create(0, 0, &model, &error) != error.status) return 3;\n"
+        "  samara_text_model_destroy(0);\n"
+        '  printf("%d %s", error.status, error.text);\n}\n',
+        encoding="utf-8",
+    )
+    flags = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{c / 'include'}")
+    program = tmp_path / "main"
+    subprocess.run([need_tool("cc", "cc"), *flags, tmp_path / "main.c", "-o", program], check=True)
+    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("30 this package has no text models: build it with the file of one")
+    assert "samara build --target ios --features text" in said
+
+
+def test_text_in_frameworks(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Swift code over a framework finds the functions, too; a framework for C has none that refuse."""
+    swift_cases.hollow_frameworks(monkeypatch)
+    headers = Path("ios-arm64", "CSamara.framework", "Headers")
+    write_swift([model], out=tmp_path / "Samara", binary=True)
+    text = tmp_path / "Samara" / "CSamara.xcframework" / headers / "samara_text.h"
+    assert "#include <CSamara/samara.h>\n" in text.read_text(encoding="utf-8")
+    assert "samara_no_text" in text.read_text(encoding="utf-8")
+    write_swift([model], out=tmp_path / "C.xcframework")
+    assert not (tmp_path / "C.xcframework" / headers / "samara_text.h").exists()
+    write_swift([model], out=tmp_path / "Text.xcframework", features=["text"])
+    text = tmp_path / "Text.xcframework" / headers / "samara_text.h"
+    assert "samara_no_text" not in text.read_text(encoding="utf-8")
 
 
 def test_privacy_manifest(package: Path) -> None:
@@ -92,15 +161,18 @@ def test_privacy_manifest(package: Path) -> None:
     assert "fstat" in called
 
 
-def test_every_call_is_there(repo: Path, package: Path) -> None:
+@pytest.mark.parametrize("kind", ["package", "with_text"])
+def test_every_call_is_there(kind: str, request: pytest.FixtureRequest) -> None:
     """The functions that Swift and Objective-C call belong to the features and are declared."""
+    package = request.getfixturevalue(kind)
     swift = "".join(
         path.read_text(encoding="utf-8")
         for path in (package / "Sources").rglob("*")
         if path.suffix in (".swift", ".m")
     )
     include = package / "Sources" / "CSamara" / "include" / "samara"
-    there = {name for file in include.iterdir() for name in declared(file.read_text("utf-8"))}
+    texts = [file.read_text("utf-8") for file in include.iterdir()]
+    there = {name for text in texts for name in (*declared(text), *_STUB.findall(text))}
     public = {
         name
         for file in (sources() / "include" / "samara").glob("*.h")
@@ -110,7 +182,8 @@ def test_every_call_is_there(repo: Path, package: Path) -> None:
     assert called <= there
     assert len(called) > 40
     header = (include / "samara.h").read_text(encoding="utf-8")
-    assert [f for f in swift_package.FEATURES if f"SAMARA_WITH_{f.upper()} " not in header] == []
+    features = [*swift_package.FEATURES, *["text"] * (kind == "with_text")]
+    assert [f for f in features if f"SAMARA_WITH_{f.upper()} " not in header] == []
 
 
 def test_runs_in_c(model: Path, package: Path, need_tool: Tool, tmp_path: Path) -> None:
@@ -190,4 +263,6 @@ def test_what_it_refuses(model: Path, tmp_path: Path) -> None:
     source.write_text("const samara_custom_op own = {0};\n")
     with pytest.raises(UnsupportedError, match="cannot have custom operators"):
         swift_package.write(Selection(), tmp_path / "Samara", custom=[source])
+    with pytest.raises(UnsupportedError, match="cannot have the features opencl, none"):
+        write_swift([model], out=tmp_path / "Samara", features=["text", "opencl", "none"])
     assert not (tmp_path / "Samara").exists()

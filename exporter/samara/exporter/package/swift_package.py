@@ -22,12 +22,19 @@ from samara.exporter.types import UnsupportedError
 from samara.pybridge import sources, swift_sources
 from samara.pybridge.atomic import put
 
-# Features that the Swift code calls, whatever the models need.
+# Features that the Swift code calls, whatever the models need. `text` comes with models that have a
+# tokenizer, or if it is asked for.
 FEATURES = (
     *("files", "metadata", "selftest", "threads", "state", "checkpoints", "bind", "keep"),
     *("profile", "async", "images", "audio", "answers"),
 )
 _C = Path("Sources", "CSamara")
+_TEXT = "samara_text.h"
+_NO_TEXT = (
+    "this package has no text models: build it with the file of one,"
+    " or with samara build --target ios --features text"
+)
+_DECLARED = re.compile(r"^SAMARA_API ([^;(]*?)(samara_\w+)\(([^;]*)\);", re.MULTILINE)
 _TESTS = re.compile(r"^ *\.testTarget\(.*\),\n", re.MULTILINE)
 
 
@@ -64,6 +71,7 @@ def write(
     out: Path,
     *,
     isa: Sequence[str] | None = None,
+    features: Sequence[str] = (),
     custom: Sequence[Path] = (),
     binary: bool = False,
     opt: str = "s",
@@ -71,29 +79,34 @@ def write(
 ) -> SwiftPackage:
     """Write a Swift package with the operators of `selection` into the folder `out`.
 
-    isa: instruction sets above portable C; default: all of arm64 and x86-64. binary: compile the C code now,
-    by `opt`, for devices, simulators and Macs; if `out` ends in .xcframework, write only that. say: called
-    with every step. The folder appears as a whole or not at all. UnsupportedError for custom operators,
-    which the Swift API cannot register, and for unknown names; BackendError if a compiler is missing or
-    fails.
+    isa: instruction sets above portable C; default: all of arm64 and x86-64. features: `text`, for text
+    models, which is also there if a model has a tokenizer. Without it, creating a text model throws an error
+    that says what to build. binary: compile the C code now, by `opt`, for devices,
+    simulators and Macs; if `out` ends in .xcframework, write only that. say: called with every step. The
+    folder appears as a whole or not at all. UnsupportedError for custom operators, which the Swift API cannot
+    register, for other features and for unknown names; BackendError if a compiler is missing or fails.
     """
     if custom:
         raise UnsupportedError(
             "a Swift package cannot have custom operators",
             fix="leave out --custom, or add the files of --single-file to the app",
         )
+    own = _features(selection, features)
     binary = binary or is_framework(out)
     tools = xcframework.compiler() if binary else None
-    whole = for_machines(selection, "swift", isa, feature_table.closed(FEATURES))
+    whole = for_machines(selection, "swift", isa, feature_table.closed(own))
     if binary and opt != "s":
         whole = replace(whole, portable=frozenset())
     root, ios = sources(), swift_sources()
     amalgam = amalgamate(
         lists(whole, root),
-        exports=feature_table.functions(FEATURES),
+        exports=feature_table.functions(own),
         sources=root,
         packs_texts=binary and opt == "s",
     )
+    if _TEXT not in amalgam.others and not is_framework(out):
+        header = (root / "include" / "samara" / _TEXT).read_text("utf-8")
+        amalgam = replace(amalgam, others={**amalgam.others, _TEXT: without_text(header)})
     by = None
     with dist.whole_folder(out) as folder:
         if not is_framework(out):
@@ -108,6 +121,18 @@ def write(
         put(folder / dist.MANIFEST, whole.text())
         files = files_of(folder)
     return SwiftPackage(out=out, selection=whole, files=files, compiler=by)
+
+
+def _features(selection: Selection, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The features of a package: those of all packages, and `text` if it is needed or wanted."""
+    others = [name for name in wanted if name not in (*FEATURES, "core", "text")]
+    if others:
+        raise UnsupportedError(
+            f"a Swift package cannot have the features {', '.join(others)}",
+            fix="give text, or none: all others that its API uses are there",
+        )
+    needs_text = selection.features is None or "text" in (*selection.features, *wanted)
+    return (*FEATURES, "text") if needs_text else FEATURES
 
 
 def _put_sources(amalgam: Amalgam, folder: Path) -> None:
@@ -133,6 +158,40 @@ def _copy_swift(ios: Path, folder: Path, *, binary: bool) -> None:
             # Some versions of Xcode do not look for resources in static frameworks.
             name = Path("Sources", "Samara", name.name)
         put(folder / name, path.read_bytes())
+
+
+def without_text(header: str) -> str:
+    """samara_text.h for Swift code over a runtime without text.
+
+    Functions that create something fail with SAMARA_UNSUPPORTED and say what to build. The others are there
+    because Swift code names them; nothing calls them, because nothing can be created.
+    """
+
+    def refuse(match: re.Match[str]) -> str:
+        result, name, parameters = match.groups()
+        value = {"void ": "", "samara_status ": "return SAMARA_UNSUPPORTED;"}.get(
+            result, "return 0;"
+        )
+        if "samara_error *error" in parameters:
+            value = "return samara_no_text(error);"
+        return f"static inline {result}{name}({parameters}) {{ {value} }}"
+
+    text = f"""\
+/* This runtime has no text. */
+static inline samara_status samara_no_text(samara_error *error) {{
+  static const char text[] = "{_NO_TEXT}";
+  if (error == 0) return SAMARA_UNSUPPORTED;
+  error->status = SAMARA_UNSUPPORTED;
+  for (size_t i = 0; i < sizeof text; i++) error->text[i] = text[i];
+  return SAMARA_UNSUPPORTED;
+}}
+"""
+    begin, end = 'extern "C" {\n#endif\n', "\n#ifdef __cplusplus\n}"
+    before, rest = header.split(begin)
+    inside, after = rest.rsplit(end, 1)
+    quiet = '#pragma GCC diagnostic push\n#pragma GCC diagnostic ignored "-Wunused-parameter"\n'
+    stubs = _DECLARED.sub(refuse, inside)
+    return f"{before}{begin}\n{quiet}{text}{stubs}#pragma GCC diagnostic pop\n{end}{after}"
 
 
 def _of_binary(manifest: str) -> str:
