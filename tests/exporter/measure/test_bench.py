@@ -157,7 +157,7 @@ def test_state_of_a_file_is_benchmarked_too(counter_path: Path) -> None:
 
 
 def test_state_that_grows_begins_empty(tmp_path: Path) -> None:
-    path = write_tiny_text_model(tmp_path / "tiny.samara", context=9)
+    path = write_tiny_text_model(tmp_path / "tiny.samara", context=9, chunk=4)
     with opened(path) as file:
         report = bench(file, runs=20, threads=(1,), node="attention_cached")
     assert report.rows[0].median_ms is not None
