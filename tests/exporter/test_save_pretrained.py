@@ -54,7 +54,10 @@ def test_a_trained_net_becomes_a_text_model(tmp_path: Path) -> None:
         "generation_config.json",
         "model.safetensors",
         "tokenizer.json",
+        "tokenizer_config.json",
     ]
+    settings = json.loads((tmp_path / "net" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert settings == {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|end|>"}
     samara.export_text(tmp_path / "net", tmp_path / "m.samara", context=100, scheme="int8-dynamic")
     answer = samara.TextModel(tmp_path / "m.samara").chat([{"role": "user", "content": "Hi"}])
     assert (answer.text, answer.end) == ("A maple's winged seed turns as it falls.", "end token")

@@ -33,9 +33,9 @@ def save_pretrained(
 
     net: a decoder or an encoder of `from_pretrained` or `of(config)`. The folder, which is made if it is missing, gets
     config.json with the net's settings, and model.safetensors with its weights as float32; tied weights are stored
-    once. tokenizer: the path or the parsed content of a tokenizer.json, which is copied. chat_template: Jinja, for
-    chat_template.jinja. end_tokens: the tokens that end a text, for generation_config.json. Other files in
-    the folder stay as they are. All files are written before the first of them replaces an old one.
+    once. tokenizer: the path or the parsed content of a tokenizer.json, which is written with a tokenizer_config.json.
+    chat_template: Jinja, for chat_template.jinja. end_tokens: the tokens that end a text, for generation_config.json.
+    Other files in the folder stay as they are. All files are written before the first of them replaces an old one.
 
     Raises UnsupportedError for another module, ArgumentError for a tokenizer with more ids than the net's `vocab_size`,
     for end tokens that the net does not have, and for a folder whose weights are in several files; FileError if a file
@@ -67,6 +67,7 @@ def save_pretrained(
         put(made / "config.json", _json(_config(net)))
         if text is not None:
             put(made / "tokenizer.json", text)
+            put(made / "tokenizer_config.json", _json(_tokenizer_config(text, ends)))
         if chat_template is not None:
             put(made / "chat_template.jinja", chat_template)
         if ends is not None:
@@ -100,6 +101,15 @@ def _tokenizer(given: str | os.PathLike[str] | dict[str, Any], count: int) -> by
             fix="make the net with vocab_size of at least the tokenizer's",
         )
     return text
+
+
+def _tokenizer_config(text: bytes, ends: list[int] | None) -> dict[str, Any]:
+    """What `transformers` needs to take a tokenizer.json as it is, and the name of the first end token."""
+    config = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    if ends:
+        name = Tokenizer.from_json(text).id_to_token(ends[0])
+        config |= {} if name is None else {"eos_token": name}
+    return config
 
 
 def _end(token: Any, count: int) -> int:
