@@ -20,7 +20,7 @@ One command, a few minutes on two cores, nothing downloaded:
 
 What it shows is the way, not a good model: with so few weights it writes text that looks like documentation. Answers
 are right for questions it was trained with, because it knows them by heart, and nonsense for others.
---quick trains a much smaller net on a small part of the texts, which shows the same in a quarter of the time.
+--quick trains a much smaller net on a small part of the texts, which shows the same in a tenth of the time.
 """
 
 from __future__ import annotations
