@@ -51,6 +51,7 @@ PAGES: Final = {
         (
             *("samara.exporter.importers.onnx_model", "samara.exporter.importers.tflite_model"),
             *("samara.exporter.importers.torch", f"{_ROOM}.pretrained"),
+            "samara.exporter.save_pretrained",
             *(f"{_ROOM}.trace", f"{_ROOM}.script", f"{_ROOM}.graph", "samara.exporter.ir"),
             *("samara.exporter.export", "samara.exporter.quantize.quantize", f"{_ROOM}.qat"),
             *("samara.exporter.ops.custom.rows", "samara.pybridge.custom"),

@@ -70,11 +70,12 @@ _HOMES = {
     "samara.pybridge.sampler": ("Sampler",),
     "samara.pybridge.text_model": ("GeneratedText", "TextModel"),
     "samara.exporter.importers.torch": ("from_torch",),
-    "samara.exporter.frontend.pretrained": ("from_pretrained",),
+    "samara.exporter.frontend.pretrained": ("CausalLM", "TextEncoder", "from_pretrained"),
     "samara.exporter.ops.custom.rows": ("CustomOp", "OperandType", "UpTo", "register_op"),
     "samara.exporter.ir": ("Program", "open_program"),
     "samara.exporter.export": ("export", "ExportReport"),
     "samara.exporter.export_text": ("export_text",),
+    "samara.exporter.save_pretrained": ("save_pretrained",),
     "samara.exporter.measure.perplexity": ("TextQuality", "perplexity"),
     "samara.exporter.quantize.quantize": ("quantize", "QuantizedProgram"),
     "samara.exporter.frontend.checkpoint": ("load", "save"),
@@ -215,7 +216,10 @@ def _index() -> str:
 
 
 # Of the front end, but about models.
-_MODEL_NAMES = ("load", "quantize_aware", "save", "script", "trace")
+_MODEL_NAMES = (
+    *("CausalLM", "TextEncoder", "from_pretrained", "load", "quantize_aware", "save", "script"),
+    "trace",
+)
 __doc__ = f"{__doc__}\n{_index()}"
 
 if TYPE_CHECKING:
@@ -257,6 +261,8 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.einsum import *
     from samara.exporter.frontend.functions import *
     from samara.exporter.frontend.graph import FrozenBranchWarning as FrozenBranchWarning
+    from samara.exporter.frontend.pretrained import CausalLM as CausalLM
+    from samara.exporter.frontend.pretrained import TextEncoder as TextEncoder
     from samara.exporter.frontend.pretrained import from_pretrained as from_pretrained
     from samara.exporter.frontend.qat import quantize_aware as quantize_aware
     from samara.exporter.frontend.random import *
@@ -282,6 +288,7 @@ if TYPE_CHECKING:
     from samara.exporter.ops.custom.rows import register_op as register_op
     from samara.exporter.quantize.quantize import QuantizedProgram as QuantizedProgram
     from samara.exporter.quantize.quantize import quantize as quantize
+    from samara.exporter.save_pretrained import save_pretrained as save_pretrained
     from samara.exporter.text.tokenizer import Tokenizer as Tokenizer
     from samara.pybridge import ArgumentError as ArgumentError
     from samara.pybridge import Backend as Backend

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import socket
 import subprocess
 import sys
@@ -95,6 +96,60 @@ def test_char_transformer(run_example: Run, tmp_path: Path) -> None:
     assert [n for n, _ in differences] == ["1", "17", "64"]
     assert all(float(d) < 1e-5 for _, d in differences)
     assert len(printed.splitlines()[-1]) == 40
+
+
+def test_language(run_example: Run, tmp_path: Path) -> None:
+    printed = run_example(tmp_path, "language/language.py", "--quick", "--folder", tmp_path)
+    figures = json.loads((tmp_path / "figures.json").read_text(encoding="ascii"))
+    frequency, rows = figures.pop("frequency"), figures
+    assert list(rows) == ["float32", "int8", "int4"]
+    before, after = map(float, re.findall(r"loss ([\d.]+) at first, ([\d.]+) at", printed)[0])
+    assert before == pytest.approx(np.log(640), abs=0.2)  # as if all tokens were equally likely
+    assert after < before - 2.5
+    assert 100 < frequency < 640
+    trained = rows["float32"]["perplexity"]
+    assert trained < frequency / 3
+    for name, scale, agreement in (("float32", 1, 1), ("int8", 1.01, 0.95), ("int4", 1.15, 0.7)):
+        row = rows[name]
+        assert trained / 1.05 < row["perplexity"] <= trained * scale, name
+        assert agreement <= row["agreement"] <= 1, name
+        assert row["ended"] == row["asked"] == 12, name
+        assert row["right"] >= 4, name
+    assert rows["float32"]["bytes"] > 2 * rows["int8"]["bytes"] > 3 * rows["int4"]["bytes"]
+
+    model = samara.TextModel(tmp_path / "int4.samara")
+    ((question, answer),) = re.findall(r"^> (What does \S+ do\?)\n(.*)$", printed, re.MULTILINE)
+    said = model.chat([{"role": "user", "content": question}])
+    assert (said.text, said.end) == (answer, "end token")
+    choice: dict[str, Any] = {"max_tokens": 100, "temperature": 0.8, "top_p": 0.95}
+    first, other, again = (model.generate("This module", seed=s, **choice) for s in (7, 8, 7))
+    assert (first.text, first.tokens) == (again.text, again.tokens)
+    assert first.text != other.text
+    assert f"This module{first}\n" in printed
+
+
+def test_byte_pairs_are_those_of_the_paper(repo: Path) -> None:
+    """The example of Sennrich et al. 2016, algorithm 1, and texts through samara's tokenizer."""
+    name = repo / "examples" / "language" / "byte_pairs.py"
+    byte_pairs = runpy.run_path(str(name))
+    words = {("l", "o", "w", "_"): 5, ("l", "o", "w", "e", "r", "_"): 2}
+    words |= {("n", "e", "w", "e", "s", "t", "_"): 6, ("w", "i", "d", "e", "s", "t", "_"): 3}
+    found = byte_pairs["merges"](words, 10)
+    assert len(found) == 10
+    assert ["".join(found[i]) for i in (2, 4)] == ["est_", "low"]  # the order of equals is free
+
+    special = ("<|end|>", "<|user|>")
+    texts = ["a low lower lowest newest  word\n    indented", "ünïcode 12 ++ 34"]
+    file = byte_pairs["tokenizer_json"](texts * 3, 280, special)
+    tokenizer = samara.Tokenizer.from_json(file)
+    assert tokenizer.vocab_size == 280
+    assert [tokenizer.token_to_id(t) for t in special] == [278, 279]
+    for text in (*texts, "others: żółw 🙂\t<|end|>"):
+        ids = tokenizer.encode(text, parse_special=False)
+        assert tokenizer.decode(ids) == text
+        assert len(ids) <= len(text.encode())
+    assert len(tokenizer.encode(texts[0])) < len(texts[0]) / 1.5
+    assert tokenizer.encode("<|end|>") == [278]
 
 
 def test_lstm_with_a_while(run_example: Run, tmp_path: Path) -> None:

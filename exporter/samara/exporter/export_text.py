@@ -44,7 +44,7 @@ def export_text(
     """Write a decoder to a file that `samara.TextModel` and samara_text.h run.
 
     model: a folder of Hugging Face with config.json and safetensors, or a decoder of `from_pretrained` or
-    `CausalLM.of`. scheme: of `samara.quantize`: "int4-dynamic", "int8-dynamic", or another; None: float32.
+    `samara.CausalLM.of`. scheme: of `samara.quantize`: "int4-dynamic", "int8-dynamic", or another; None: float32.
     context: the most tokens of a text, for which a session reserves addresses, and memory as the text grows. chunk: the
     most tokens of a run, 128 if the context has room; longer prompts take several. options: further ones of
     `samara.export`.
@@ -58,10 +58,9 @@ def export_text(
 
     Raises what from_pretrained, quantize and export raise; UnsupportedError for a folder with an encoder.
 
-    >>> from samara.exporter.frontend.pretrained import CausalLM
     >>> sizes = {"vocab_size": 50, "hidden_size": 16, "intermediate_size": 32}
     >>> layers = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
-    >>> net = CausalLM.of({"model_type": "llama", **sizes, **layers})
+    >>> net = samara.CausalLM.of({"model_type": "llama", **sizes, **layers})
     >>> report = samara.export_text(net, "net.samara", context=64, chunk=8)
     >>> samara.TextModel("net.samara").put([1, 2, 3])
     0

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+import samara
+from samara.exporter.frontend.pretrained import CausalLM, TextEncoder
 from samara.exporter.frontend.pretrained.config import Config
 from samara.pybridge.errors import ModelFormatError, UnsupportedError
 
@@ -56,3 +60,33 @@ def test_other_kinds() -> None:
         config.text("a")
     with pytest.raises(UnsupportedError, match="a is 3, and only 4 or 5 is supported"):
         config.only("a", 4, 5)
+
+
+@pytest.mark.parametrize(("more", "std"), [({}, 0.02), ({"initializer_range": 0.1}, 0.1)])
+@pytest.mark.parametrize("kind", ["qwen2", "bert"])
+def test_initial_weights(kind: str, more: dict[str, Any], std: float) -> None:
+    """Normal matrices, biases of 0, norms that change nothing."""
+    sizes = {"vocab_size": 200, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "tie_word_embeddings": True}
+    made: type[CausalLM] | type[TextEncoder] = TextEncoder if kind == "bert" else CausalLM
+    samara.manual_seed(1)
+    config = {"model_type": kind, **sizes, **heads, **more}
+    if kind == "bert":
+        config["max_position_embeddings"] = 50
+    net = made.of(config)
+    assert net.config == config
+    seen = {"matrix": 0, "bias": 0, "norm": 0}
+    for name, tensor in net.state_dict().items():
+        values = tensor.numpy()
+        if values.ndim > 1:
+            seen["matrix"] += 1
+            five_sigma = 5 / values.size**0.5
+            assert values.std() == pytest.approx(std, rel=five_sigma), name
+            assert abs(values.mean()) < five_sigma * std, name
+        elif name.endswith("bias"):
+            seen["bias"] += 1
+            assert not values.any(), name
+        else:
+            seen["norm"] += 1
+            assert (values == 1).all(), name
+    assert min(seen.values()) >= 5

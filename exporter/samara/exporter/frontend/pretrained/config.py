@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from samara.exporter.frontend.nn import init
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.types import ModelFormatError, UnsupportedError
 from samara.pybridge.files import reading
@@ -105,15 +106,32 @@ class Config:
 
 
 class ConfiguredModule(Module):
-    """A module whose sizes are those of a config.json."""
+    """A module whose sizes are those of a config.json. config: its settings."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
+        self.config: dict[str, Any] = dict(config.values)
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
-        """A net with random weights; `config` has the keys of config.json.
+        """A net to train; `config` has the keys of config.json.
+
+        Weights are normal numbers with the standard deviation `initializer_range`, 0.02 if it is absent, as in
+        Hugging Face's nets; biases are 0, and norms begin as the identity.
 
         Raises ModelFormatError and UnsupportedError as from_pretrained does.
         """
-        return cls(Config(config, "config"))
+        settings = Config(config, "config")
+        with init.skipped():
+            net = cls(settings)
+        _draw(net, settings.number("initializer_range", 0.02))
+        return net
+
+
+def _draw(net: Module, std: float) -> None:
+    """Initial weights of a net. A matrix that two layers share is drawn once."""
+    for name, parameter in net.named_parameters():
+        if parameter.ndim > 1:
+            init.normal_(parameter, std=std)
+        else:
+            init.constant_(parameter, 0.0 if name.endswith("bias") else 1.0)

@@ -148,10 +148,9 @@ class CausalLM(ConfiguredModule):
     Parameters have the names of Hugging Face's files. `from_pretrained` makes it; `CausalLM.of(config)`
     makes one with random weights, whose config has the keys of config.json.
 
-    >>> from samara.exporter.frontend.pretrained import CausalLM
     >>> sizes = {"vocab_size": 50, "hidden_size": 16, "intermediate_size": 32}
     >>> layers = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
-    >>> net = CausalLM.of({"model_type": "llama", **sizes, **layers})
+    >>> net = samara.CausalLM.of({"model_type": "llama", **sizes, **layers})
     >>> net(samara.tensor([[1, 2, 3]])).shape
     (1, 3, 50)
     """

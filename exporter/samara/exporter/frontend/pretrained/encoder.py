@@ -80,10 +80,9 @@ class TextEncoder(ConfiguredModule):
     Parameters have the names of Hugging Face's files. `from_pretrained` makes it; `TextEncoder.of(config)`
     makes one with random weights, whose config has the keys of config.json.
 
-    >>> from samara.exporter.frontend.pretrained import TextEncoder
     >>> sizes = {"vocab_size": 50, "hidden_size": 16, "intermediate_size": 32}
     >>> layers = {"num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 8}
-    >>> net = TextEncoder.of({"model_type": "bert", **sizes, **layers})
+    >>> net = samara.TextEncoder.of({"model_type": "bert", **sizes, **layers})
     >>> net(samara.tensor([[1, 2, 3]])).shape
     (1, 3, 16)
     """
