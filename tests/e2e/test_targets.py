@@ -30,15 +30,17 @@ pytestmark = pytest.mark.emulated
 Missing = Callable[[str, str], None]
 
 _MAGIC = {"linux": b"\x7fELF", "macos": b"\xcf\xfa\xed\xfe", "windows": b"MZ", "wasi": b"\0asm"}
-# The second architecture of a system that another one has shown is for `make extended`: a C library
-# is built for each.
+# The second target of a system or an architecture that another one has shown is for `make extended`:
+# a C library is built for each.
 _BUILT = (
-    *("x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "riscv64-linux-gnu"),
-    *("x86_64-linux-musl", "aarch64-macos", "x86_64-windows-gnu", "wasm32-wasi"),
-    "wasm32-wasi-simd128",
+    *("arm-linux-gnueabihf", "riscv64-linux-gnu", "x86_64-linux-musl", "aarch64-macos"),
+    *("x86_64-windows-gnu", "wasm32-wasi-simd128"),
     *(
         pytest.param(name, marks=pytest.mark.extended)
-        for name in ("aarch64-linux-musl", "x86_64-macos", "aarch64-windows-gnu")
+        for name in (
+            *("x86_64-linux-gnu", "aarch64-linux-gnu", "aarch64-linux-musl", "x86_64-macos"),
+            *("aarch64-windows-gnu", "wasm32-wasi"),
+        )
     ),
 )
 _WASI = """\
