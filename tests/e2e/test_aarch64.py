@@ -46,7 +46,7 @@ def configure(repo: Path, folder: Path) -> Path:
         check=True, capture_output=True,
     )  # fmt: skip
     subprocess.run(
-        ["cmake", "--build", folder, "--target", "samara-run", "minimal", "generate", "op_cases"],
+        ["cmake", "--build", folder, "--target", "samara-run", "minimal", "make_text", "op_cases"],
         check=True,
         capture_output=True,
     )
@@ -100,7 +100,7 @@ def test_texts_are_those_of_this_machine(
     model.generate(prompt, max_tokens=count, temperature=0.8, top_k=40, seed=3)
     arguments: list[str | Path] = [path, prompt, str(count), "3"]
     for cpu in ("max", "neoverse-n1", "cortex-a53"):
-        said = emulate(qemu, program.parent / "generate", *arguments, options=("-cpu", cpu))
+        said = emulate(qemu, program.parent / "make_text", *arguments, options=("-cpu", cpu))
         assert [int(t) for t in said.split("tokens:")[1].split()] == model.tokens
 
 

@@ -40,7 +40,7 @@ static int make_text(samara_text_model *text, const char *prompt, size_t most, u
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3 || argc > 5) return fail("usage", "generate MODEL.samara PROMPT [TOKENS [SEED]]");
+  if (argc < 3 || argc > 5) return fail("usage", "make_text MODEL.samara PROMPT [TOKENS [SEED]]");
   const size_t most = argc > 3 ? (size_t)strtoull(argv[3], NULL, 10) : 50;
   const uint64_t seed = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;  // 0: the likeliest tokens
   samara_model *model = NULL;
