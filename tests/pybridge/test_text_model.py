@@ -23,6 +23,7 @@ from samara.pybridge.errors import (
     LimitError,
     ModelFormatError,
     SamaraError,
+    ShapeError,
     UnsupportedError,
 )
 from samara.pybridge.feeds_and_results import ISAS
@@ -176,7 +177,7 @@ def test_states(path: Path, model: Any, tmp_path: Path) -> None:
         with pytest.raises(ModelFormatError):
             other.load(tmp_path / "wrong")
     stranger = samara.TextModel(write_tiny_text_model(tmp_path / "b.samara", context=100))
-    with pytest.raises(SamaraError, match="made with another model"):
+    with pytest.raises(ShapeError, match="made with another model"):
         stranger.load(tmp_path / "text")
 
 

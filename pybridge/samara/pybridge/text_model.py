@@ -257,7 +257,7 @@ class TextModel:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Make the text that of a file; on an error it stays as it is, or is empty if the file contradicts itself.
 
-        Raises ModelFormatError for a damaged file, ArgumentError for one of another model.
+        Raises ModelFormatError for a damaged file, ShapeError for one of another model.
         """
         data = memoryview(read_bytes(path_of(path, "path")))
 
