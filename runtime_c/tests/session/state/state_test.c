@@ -216,7 +216,7 @@ SMR_TEST(a_failed_run_adds_no_rows) {
     samara_session_watch(s, NULL, NULL);
     if (kind != 2) {
       CHECK_EQ_INT(state_growing_run(s, 3, 77), SAMARA_BAD_DATA);
-      CHECK_CONTAINS(samara_session_error(s), "3 are written, there are 4");
+      CHECK_CONTAINS(samara_session_error(s), "3 new rows do not fit behind 2 into the 4");
     }
     CHECK(state_growing_has(s, 2, rising));
     CHECK_EQ_INT(state_growing_run(s, 2, 5), SAMARA_OK);
