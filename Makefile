@@ -19,7 +19,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' '*.hpp')
 
 .PHONY: help setup build library test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz fuzz-long bits bench bench-ops bench-web bench-train bench-distributed onnx-score tflite-score docs extended new-op test-op clean
+        asan tsan fuzz fuzz-long bits bench bench-ops bench-web bench-train bench-text bench-distributed onnx-score tflite-score docs extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -152,6 +152,11 @@ bench-train: build  ## Training steps beside PyTorch, which it installs
 	cmake --build build/release --parallel $(JOBS)
 	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/train.py
+
+bench-text: build  ## Text models beside llama.cpp, which it builds from source: make bench-text BENCH_ARGS="--help"
+	cd runtime_c && cmake --preset release --log-level=WARNING
+	cmake --build build/release --parallel $(JOBS)
+	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -m benchmarks.text_models $(BENCH_ARGS)
 
 bench-distributed: build  ## Ranks, shards and two nodes; two nodes need root: make bench-distributed BENCH_ARGS="--help"
 	cd runtime_c && cmake --preset release --log-level=WARNING
