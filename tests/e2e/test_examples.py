@@ -115,7 +115,8 @@ def test_language(run_example: Run, tmp_path: Path) -> None:
         assert agreement <= row["agreement"] <= 1, name
         assert row["ended"] == row["asked"] == 12, name
         assert row["right"] >= 4, name
-    assert rows["float32"]["bytes"] > 2 * rows["int8"]["bytes"] > 3 * rows["int4"]["bytes"]
+    sizes = [row["bytes"] for row in rows.values()]
+    assert sizes[0] > 2.5 * sizes[1] > 3.3 * sizes[2]
 
     model = samara.TextModel(tmp_path / "int4.samara")
     ((question, answer),) = re.findall(r"^> (What does \S+ do\?)\n(.*)$", printed, re.MULTILINE)

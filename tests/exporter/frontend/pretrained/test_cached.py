@@ -111,7 +111,7 @@ def test_a_full_cache_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
         run.run({"input_ids": IDS[:, :8]})
         run.run({"input_ids": IDS[:, 8:15]})
     before = dict(session.state)
-    with pytest.raises(SamaraError, match="rows from 15 on do not fit"):
+    with pytest.raises(SamaraError, match="6 new rows do not fit behind 15"):
         session.run({"input_ids": IDS[:, 15:21]})
     for name, value in session.state.items():
         np.testing.assert_array_equal(value, before[name])

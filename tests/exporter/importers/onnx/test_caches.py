@@ -156,7 +156,7 @@ def test_rewind_reset_save_and_load(style: str, tmp_path: Path) -> None:
 def test_a_full_cache_is_an_error_and_stays() -> None:
     session, _ = written(stateful("plain"))
     session.run(feeds(IDS[:, :20]))
-    with pytest.raises(SamaraError, match="rows from 20 on do not fit"):
+    with pytest.raises(SamaraError, match="5 new rows do not fit behind 20"):
         session.run(feeds(IDS[:, :5]))
     assert session.state["past_length"] == 20
     close(session.run(feeds(IDS[:, 20:]))["logits"], whole("plain", ROOM)[:, 20:])
