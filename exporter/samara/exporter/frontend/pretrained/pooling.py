@@ -17,6 +17,7 @@ from samara.exporter.types import ModelFormatError, UnsupportedError
 from samara.pybridge.files import reading
 
 KINDS: Final = ("mean", "cls", "max")
+POOLING_FOLDER: Final = "1_Pooling"
 _PADDING: Final = -1e9  # in place of vectors behind the end of a text, for its maximum
 
 # The flags of older files, of which several may be set.
@@ -71,6 +72,24 @@ class Pooling:
 
     def __str__(self) -> str:
         return f"{self.kind}, length 1" if self.normalize else self.kind
+
+    def modules(self) -> list[dict[str, Any]]:
+        """The content of modules.json."""
+        parts = [("Transformer", ""), ("Pooling", POOLING_FOLDER)]
+        parts += [("Normalize", "2_Normalize")] if self.normalize else []
+        return [
+            {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+            for i, (kind, path) in enumerate(parts)
+        ]
+
+    def settings(self, width: int) -> dict[str, Any]:
+        """The content of config.json of the module Pooling, for vectors of `width` numbers."""
+        flags = {flag: kind == self.kind for flag, kind in _FLAGS.items()}
+        return {"word_embedding_dimension": width, **flags}
+
+    def limits(self) -> dict[str, Any]:
+        """The content of sentence_bert_config.json."""
+        return {"max_seq_length": self.most_tokens, "do_lower_case": self.lowercase}
 
     def require_supported(self) -> None:
         """UnsupportedError that names the modules without a form."""
