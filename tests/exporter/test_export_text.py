@@ -256,6 +256,8 @@ def test_refusals_of_encoders(tmp_path: Path) -> None:
     for wrong in (2.5, True, "8"):
         with pytest.raises(ArgumentError, match="context is "):
             samara.export_text(net, path, context=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="tokenizer"):
+        samara.export_text(net, path, tokenizer=3)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedError, match="attention of float32"):
         samara.export_text(net, path, accuracy="exact")
     (net / "sentence_bert_config.json").write_text('{"do_lower_case": true}')

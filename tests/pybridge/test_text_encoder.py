@@ -172,10 +172,9 @@ def test_arguments(path: Path, model: Any, tmp_path: Path) -> None:
 
 def test_files_of_another_form(path: Path, tmp_path: Path) -> None:
     program = samara.open_program(path)
-    for key, value in (("text.context", "-3"), ("text.context", ""), ("text.context", "0")):
-        samara.export(
-            replace(program, metadata={**program.metadata, key: value}), tmp_path / "m.samara"
-        )
+    for value in ("-3", "", "0", "9" * 5000):
+        metadata = {**program.metadata, "text.context": value}
+        samara.export(replace(program, metadata=metadata), tmp_path / "m.samara")
         with pytest.raises(ModelFormatError, match=r"text\.context is "):
             samara.TextModel(tmp_path / "m.samara")
     linear = samara.trace(samara.nn.Linear(4, 2), samara.ones(1, 4))

@@ -100,10 +100,8 @@ def export_text(
     elif isinstance(net, TextEncoder):
         _require_none(chunk=chunk, chat_template=chat_template, end_tokens=end_tokens)
         metadata = {}
-        if tokenizer is not None and not isinstance(tokenizer, CompiledTokenizer):
-            from samara.exporter.text.tokenizer import Tokenizer  # tables of Unicode
-
-            tokenizer = Tokenizer.from_file(tokenizer)
+        if tokenizer is not None:
+            tokenizer = _opened(tokenizer)
         program, bounds = _encoder(net, context, tokenizer)
         has_exact_form = False  # of attention
     else:
@@ -172,20 +170,7 @@ def _encoder(
         raise ArgumentError(f"context is {context!r}", fix="give a whole number above 0")
     wanted = net.pooling.most_tokens if context is None else context
     limit = net.positions if wanted is None else min(wanted, net.positions)
-    if tokenizer is None:
-        added = 0
-    else:
-        added = len(tokenizer.encode(""))
-        if net.pooling.lowercase and tokenizer.normalize("A") != "a":
-            raise UnsupportedError(
-                "the folder's sentence_bert_config.json says do_lower_case, and its tokenizer.json does not",
-                fix="add the normalizer Lowercase to tokenizer.json",
-            )
-    if limit <= added:
-        raise ArgumentError(
-            f"a text of {limit} tokens has no room beside the {added} that the tokenizer adds",
-            fix="give a larger context",
-        )
+    _check_tokens(net, limit, tokenizer)
     example = tensor(np.zeros((1, min(2, limit)), np.int64))
     program = trace(
         _Embedding(net),
@@ -195,6 +180,29 @@ def _encoder(
     )
     metadata = {KIND: ENCODER, CONTEXT: str(limit), "text.pooling": str(net.pooling)}
     return replace(program, metadata={**program.metadata, **metadata}), {"tokens": limit}
+
+
+def _check_tokens(net: TextEncoder, limit: int, tokenizer: CompiledTokenizer | None) -> None:
+    """ArgumentError for a limit without room for a text, UnsupportedError for a tokenizer that keeps capitals."""
+    added = 0 if tokenizer is None else len(tokenizer.encode(""))
+    if limit <= added:
+        raise ArgumentError(
+            f"a text of {limit} tokens has no room beside the {added} that the tokenizer adds",
+            fix="give a larger context",
+        )
+    if net.pooling.lowercase and tokenizer is not None and tokenizer.normalize("A") != "a":
+        raise UnsupportedError(
+            "the folder's sentence_bert_config.json says do_lower_case, and its tokenizer.json does not",
+            fix="add the normalizer Lowercase to tokenizer.json",
+        )
+
+
+def _opened(tokenizer: CompiledTokenizer | str | os.PathLike[str]) -> CompiledTokenizer:
+    if isinstance(tokenizer, CompiledTokenizer):
+        return tokenizer
+    from samara.exporter.text.tokenizer import Tokenizer  # tables of Unicode
+
+    return Tokenizer.from_file(path_of(tokenizer, "tokenizer"))
 
 
 def _require_none(**arguments: Any) -> None:

@@ -60,7 +60,7 @@ class TextEncoderSession:
             )
         self.width = width
         limit = model.metadata.get(CONTEXT, "")
-        if not (limit.isascii() and limit.isdigit() and int(limit)):
+        if not (limit.isascii() and limit.isdigit() and len(limit) < 10 and int(limit)):
             raise ModelFormatError(
                 f"the file's {CONTEXT} is {limit!r}, expected a number", fix=_FIX
             )
