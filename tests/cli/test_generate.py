@@ -11,7 +11,12 @@ import pytest
 from typer.testing import Result
 
 import samara as api
-from samara.exporter.testing_text import write_tiny_folder, write_tiny_text_model
+from samara.exporter.testing_text import (
+    write_tiny_encoder,
+    write_tiny_encoder_folder,
+    write_tiny_folder,
+    write_tiny_text_model,
+)
 
 Samara = Callable[..., Result]
 
@@ -82,3 +87,36 @@ def test_failures(samara: Samara, text_path: Path, samara_path: Path, tmp_path: 
     refused = samara("generate", text_path, "a", "--state", tmp_path / "s")
     assert refused.exit_code == 1
     assert (tmp_path / "s").read_bytes() == b"no state"
+
+
+def test_an_encoder_makes_no_text(samara: Samara, tmp_path: Path) -> None:
+    """Each command says so at once, before it reads what it is about."""
+    path = write_tiny_encoder(tmp_path / "encoder.samara")
+    (tmp_path / "book.txt").write_text("A maple's winged seed", encoding="utf-8")
+    for words in (
+        ("generate", path, "A maple"),
+        ("generate", path, "A maple", "--state", tmp_path / "s"),
+        ("chat", path),
+        ("bench", path, "--decode"),
+        ("evaluate", path, tmp_path / "book.txt"),
+        ("evaluate", path, tmp_path / "book.txt", "--window", "1000"),
+    ):
+        result = samara(*words)
+        assert result.exit_code == 1, words
+        assert "has an encoder, which makes vectors of texts" in " ".join(result.stderr.split())
+    assert not (tmp_path / "s").exists()
+
+
+def test_export_of_an_encoders_folder(samara: Samara, tmp_path: Path) -> None:
+    net, path = write_tiny_encoder_folder(tmp_path / "net"), tmp_path / "m.samara"
+    result = samara("export", net, "-o", path, "--context", "12", "--scheme", "int8-dynamic")
+    assert result.exit_code == 0, result.output
+    assert f"samara inspect {path}" in "".join(result.stderr.split("\n"))
+    assert api.TextModel(path).context == 12
+    shown = samara("inspect", path).stdout
+    for fact in ("text.kind: encoder", "text.context: 12", "tokenizer: BPE", "input_ids"):
+        assert fact in shown
+    assert "text.pooling: mean, length 1" in shown
+    refused = samara("export", net, "-o", path, "--accuracy", "exact")
+    assert refused.exit_code == 1
+    assert "no exact form" in refused.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoders as files of text models."""
+"""Decoders and encoders as files of text models."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.frontend.pretrained.test_folder import NETS, RECORDS, answer, feeds, folder
+from tests.exporter.frontend.pretrained.test_pooling import pooled, sentence_files
+from tests.exporter.frontend.pretrained.weights import weight
 
 import samara
 from samara.exporter.frontend.pretrained import CausalLM
-from samara.exporter.testing_text import TEMPLATE, write_tiny_folder
+from samara.exporter.frontend.tensor_file import write_tensors
+from samara.exporter.testing_text import (
+    ENCODER_CONFIG,
+    TEMPLATE,
+    write_tiny_encoder,
+    write_tiny_encoder_folder,
+    write_tiny_folder,
+)
 from samara.pybridge.errors import ArgumentError, ModelFormatError, UnsupportedError
 
 DECODERS = [n for n in NETS if RECORDS[n]["config"]["model_type"] != "bert"]
@@ -106,9 +115,7 @@ def test_schemes(tmp_path: Path) -> None:
 def test_refusals(tmp_path: Path) -> None:
     net = write_tiny_folder(tmp_path / "net")
     path = tmp_path / "m.samara"
-    with pytest.raises(UnsupportedError, match="made of a decoder"):
-        samara.export_text(folder(tmp_path / "encoder", "minilm"), path)
-    with pytest.raises(UnsupportedError, match="made of a decoder, not of a"):
+    with pytest.raises(UnsupportedError, match="made of a decoder or an encoder, not of a"):
         samara.export_text(3, path)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="is no token"):
         samara.export_text(net, path, end_tokens=[-1])
@@ -133,3 +140,141 @@ def test_a_module_of_ones_own(tmp_path: Path) -> None:
     samara.export_text(CausalLM.of(config), tmp_path / "m.samara", context=32, chunk=4)
     model = samara.TextModel(tmp_path / "m.samara")
     assert len(model.generate([1, 2, 3], max_tokens=5).tokens) == 5
+
+
+# ---- encoders
+
+
+def of_one_type(path: Path, name: str) -> Path:
+    """A record's net whose tokens of the second type are tokens of their own, of the first type.
+
+    Its vocabulary is doubled: token v + vocab_size has the vector of v plus the difference of the types.
+    """
+    root = folder(path, name)
+    record = RECORDS[name]
+    arrays = {n: weight(n, shape) for n, shape in record["tensors"].items()}
+    (words,) = (n for n in arrays if n.endswith("word_embeddings.weight"))
+    (types,) = (n for n in arrays if n.endswith("token_type_embeddings.weight"))
+    first, second = arrays[types]
+    arrays[words] = np.concatenate([arrays[words], arrays[words] + (second - first)])
+    write_tensors(root / "model.safetensors", arrays, {"format": "pt"})
+    config = {**record["config"], "vocab_size": 2 * record["config"]["vocab_size"]}
+    (root / "config.json").write_text(json.dumps(config))
+    return root
+
+
+@pytest.mark.parametrize("more", [(), ("Normalize",)])
+@pytest.mark.parametrize("kind", ["mean_tokens", "cls_token", "max_tokens"])
+@pytest.mark.parametrize("name", ["bert", "minilm"])
+def test_vectors_are_those_of_transformers(
+    name: str, kind: str, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    """In the runtime, from the vectors of tokens in the records."""
+    root = sentence_files(of_one_type(tmp_path / "net", name), kind, *more)
+    path = tmp_path / "m.samara"
+    samara.export_text(root, path)
+    session = samara.Session(path)
+    given, size = feeds(name), RECORDS[name]["config"]["vocab_size"]
+    for i, count in enumerate(given["attention_mask"].sum(1)):
+        ids = (given["input_ids"] + size * given["token_type_ids"])[i : i + 1, :count]
+        (got,) = session.run({"input_ids": ids})["embedding"]
+        want = pooled(answer(name)[i, :count], kind, bool(more))
+        np.testing.assert_allclose(got, want, 0, 1e-5 * np.ptp(want))
+
+
+def test_what_an_encoders_file_says(tmp_path: Path) -> None:
+    net = write_tiny_encoder_folder(tmp_path / "net")
+    path = tmp_path / "m.samara"
+    report = samara.export_text(net, path)
+    assert not report.growing
+    want = {"text.kind": "encoder", "text.context": "40", "text.pooling": "mean, length 1"}
+    assert metadata(path) == want
+    (spec,) = samara.Model(path).functions.values()
+    assert [(t.name, t.dtype, t.shape) for t in (*spec.inputs, *spec.outputs)] == [
+        ("input_ids", "int64", (1, "tokens")),
+        ("embedding", "float32", (1, 16)),
+    ]
+    # The smallest of what is asked for, what the folder says, and the positions.
+    for context, said, limit in (
+        (100, 64, 40),
+        (7, 64, 7),
+        (None, 64, 40),
+        (None, 20, 20),
+        (30, 20, 30),
+    ):
+        (net / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": said}))
+        samara.export_text(net, path, context=context)
+        assert metadata(path)["text.context"] == str(limit)
+        model = samara.TextModel(path)
+        assert model.context == limit
+        texts = ["a" * (limit - 2), "a" * limit]
+        one, other = model.embed(texts)
+        np.testing.assert_array_equal(one, other)
+    sentence_files(net, "cls_token")
+    samara.export_text(net, path)
+    assert metadata(path)["text.pooling"] == "cls"
+
+
+def test_encoders_without_a_folder(tmp_path: Path) -> None:
+    samara.manual_seed(0)
+    net = samara.TextEncoder.of(ENCODER_CONFIG)
+    tokenizer = write_tiny_encoder_folder(tmp_path / "net") / "tokenizer.json"
+    samara.export_text(net, tmp_path / "m.samara", tokenizer=tokenizer)
+    got = samara.TextModel(tmp_path / "m.samara").embed("ab")
+    want = net.embed(samara.tensor([[256, 97, 98, 257]])).detach().numpy()[0]
+    np.testing.assert_allclose(got, want, 0, 1e-6)
+    assert net.training  # as it was
+
+
+def test_schemes_of_encoders(tmp_path: Path) -> None:
+    sizes, vectors = {}, {}
+    texts = ["A maple's winged seed", "An oak", "", "x" * 38]
+    wide = {"hidden_size": 64, "intermediate_size": 128}
+    for scheme in (None, "fp16", "int8-dynamic", "int8-weights", "int4-dynamic"):
+        path = write_tiny_encoder(tmp_path / f"{scheme}.samara", config=wide, scheme=scheme)
+        vectors[scheme] = samara.TextModel(path).embed(texts)
+        sizes[scheme] = path.stat().st_size
+        np.testing.assert_allclose(np.linalg.norm(vectors[scheme], axis=1), 1, 1e-5)
+    assert sizes["int4-dynamic"] < sizes["int8-dynamic"] < sizes["fp16"] < sizes[None]
+    cosines = {s: float((v * vectors[None]).sum(1).min()) for s, v in vectors.items()}
+    assert cosines["fp16"] > 0.99999
+    assert cosines["int8-dynamic"] > 0.999
+    assert cosines["int8-weights"] > 0.999
+    assert cosines["int4-dynamic"] > 0.9
+
+
+def test_refusals_of_encoders(tmp_path: Path) -> None:
+    net = write_tiny_encoder_folder(tmp_path / "net")
+    path = tmp_path / "m.samara"
+    given: dict[str, Any]
+    for given in ({"chunk": 3}, {"chat_template": "T"}, {"end_tokens": [1]}):
+        with pytest.raises(ArgumentError, match=f"{next(iter(given))} is .* makes no text"):
+            samara.export_text(net, path, **given)
+    for context in (0, 1, 2, -3):
+        with pytest.raises(ArgumentError, match="has no room beside the 2"):
+            samara.export_text(net, path, context=context)
+    for wrong in (2.5, True, "8"):
+        with pytest.raises(ArgumentError, match="context is "):
+            samara.export_text(net, path, context=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="tokenizer"):
+        samara.export_text(net, path, tokenizer=3)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="attention of float32"):
+        samara.export_text(net, path, accuracy="exact")
+    (net / "sentence_bert_config.json").write_text('{"do_lower_case": true}')
+    with pytest.raises(UnsupportedError, match="says do_lower_case"):
+        samara.export_text(net, path)
+    (net / "sentence_bert_config.json").unlink()
+    sentence_files(net, "mean_tokens", "Dense")
+    with pytest.raises(UnsupportedError, match=r"modules\.json has Dense"):
+        samara.export_text(net, path)
+    assert not path.exists()
+
+
+def test_lowercase_of_the_tokenizer(tmp_path: Path) -> None:
+    net = write_tiny_encoder_folder(tmp_path / "net")
+    (net / "sentence_bert_config.json").write_text('{"do_lower_case": true}')
+    file = json.loads((net / "tokenizer.json").read_text())
+    (net / "tokenizer.json").write_text(json.dumps({**file, "normalizer": {"type": "Lowercase"}}))
+    samara.export_text(net, tmp_path / "m.samara")
+    small, large = samara.TextModel(tmp_path / "m.samara").embed(["an oak", "AN OAK"])
+    np.testing.assert_array_equal(small, large)

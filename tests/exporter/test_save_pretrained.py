@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.frontend.pretrained.test_folder import NETS, RECORDS, feeds, folder
+from tests.exporter.frontend.pretrained.test_pooling import sentence_files
 
 import samara
+from samara.exporter.frontend.pretrained.pooling import Pooling
 from samara.exporter.frontend.tensor_file import read_tensors
 from samara.exporter.testing_text import CONFIG, TEMPLATE, write_tiny_folder
 from samara.pybridge.errors import ArgumentError, FileError, ModelFormatError, UnsupportedError
@@ -75,6 +77,29 @@ def test_files_of_what_is_not_given_stay(tmp_path: Path) -> None:
     assert json.loads((root / "tokenizer.json").read_text(encoding="utf-8")) == file
     found = json.loads((root / "generation_config.json").read_text(encoding="utf-8"))
     assert found == {"eos_token_id": [3, 256]}
+
+
+@pytest.mark.parametrize("kind", ["mean_tokens", "cls_token", "max_tokens"])
+@pytest.mark.parametrize("more", [(), ("Normalize",)])
+def test_an_encoder_keeps_its_pooling(kind: str, more: tuple[str, ...], tmp_path: Path) -> None:
+    root = sentence_files(folder(tmp_path / "net", "minilm"), kind, *more)
+    (root / "sentence_bert_config.json").write_text('{"max_seq_length": 17}')
+    net: Any = samara.from_pretrained(root)
+    again = tmp_path / "again"
+    for _ in range(2):  # into a new folder, and into the same
+        samara.save_pretrained(net, again)
+        read: Any = samara.from_pretrained(again)
+        assert read.pooling == net.pooling
+    names = [m["type"].rpartition(".")[2] for m in json.loads((again / "modules.json").read_text())]
+    assert names == ["Transformer", "Pooling", *more]
+    samara.save_pretrained(samara.TextEncoder.of(net.config), again)
+    read = samara.from_pretrained(again)
+    assert read.pooling == Pooling()  # that of a net without a folder
+
+    sentence_files(root, kind, "Dense")
+    with pytest.raises(UnsupportedError, match=r"modules\.json has Dense"):
+        samara.save_pretrained(samara.from_pretrained(root), tmp_path / "third")  # type: ignore[arg-type]
+    assert not (tmp_path / "third").exists()
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import samara
 from samara import nn
 from samara.exporter.demo import digits_net
 from samara.exporter.testing import small_onnx
-from samara.exporter.testing_text import write_tiny_text_model
+from samara.exporter.testing_text import write_tiny_encoder, write_tiny_text_model
 
 _ROOMS = ("exporter", "pybridge", "cli")
 _FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
@@ -74,6 +74,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "small.onnx").write_bytes(small_onnx())
     (tmp_path / "model.tflite").write_bytes(small_tflite())
     write_tiny_text_model(tmp_path / "tiny.samara")
+    write_tiny_encoder(tmp_path / "encoder.samara")
     images = np.random.default_rng(0).random((40, 1, 8, 8), np.float32)
     np.savez(tmp_path / "calib.npz", image=images)
 

@@ -94,6 +94,7 @@ def kept_text(
     from samara.pybridge.text_model import TextModel
 
     net = TextModel(model, threads=threads, isa=isa)
+    net.require_decoder()
     if state is not None and state.exists():
         net.load(state)
     yield net

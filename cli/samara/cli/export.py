@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara export`: an ONNX or TFLite model, or a folder with a language model, becomes a .samara file."""
+"""`samara export`: an ONNX or TFLite model, or a folder with a text model, becomes a .samara file."""
 
 from __future__ import annotations
 
@@ -106,7 +106,11 @@ def export(
     ] = None,
     context: Annotated[
         int | None,
-        typer.Option("--context", min=1, help="Of a folder: the most tokens of a text; 2048."),
+        typer.Option(
+            "--context",
+            min=1,
+            help="Of a folder: the most tokens of a text; 2048, or what an encoder takes.",
+        ),
     ] = None,
     target_runtime: Annotated[
         str | None,
@@ -159,7 +163,7 @@ def export(
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Convert an ONNX or TFLite model, or a folder with a language model, to one .samara file.
+    """Convert an ONNX or TFLite model, or a folder with a language model or text encoder, to one .samara file.
 
     \b
     samara export model.onnx -o model.samara
@@ -173,6 +177,7 @@ def export(
     samara export model.onnx --golden in.npz --labels classes.txt
     samara export decoder.onnx --tokenizer tokenizer.json
     samara export SmolLM2-135M --scheme int4-dynamic    (a folder of Hugging Face; then: samara chat)
+    samara export all-MiniLM-L6-v2 --scheme int8-dynamic        (an encoder; samara.TextModel embeds)
     samara export model.onnx --preprocess "image: rgb float32 nchw resize=224x224 scale=0.00392157"
     """
     from samara.exporter import export as exporter
@@ -207,13 +212,14 @@ def export(
     _check_kind(model, is_folder, of_files, {"scheme": scheme, "context": context})
     if is_folder:
         from samara.exporter.export_text import export_text
+        from samara.pybridge.text_encoder import ENCODER, KIND
 
         with step(f"reading {model} and running passes"):
             report = export_text(
                 model,
                 target,
                 scheme=scheme,
-                context=2048 if context is None else context,
+                context=context,
                 tokenizer=tokenizer,
                 optimize=not no_optimize,
                 check="strict" if strict_check else not no_check,
@@ -222,7 +228,8 @@ def export(
                 target_runtime=target_runtime,
                 accuracy=None if accuracy == "default" else cast(Any, accuracy),
             )
-        _print(report, target, as_json, "chat")
+        is_encoder = report.program.metadata.get(KIND) == ENCODER
+        _print(report, target, as_json, "inspect" if is_encoder else "chat")
         return
     with step(f"reading {model}") as say:
         program = _read(model, wanted)
@@ -267,7 +274,7 @@ def _check_kind(
     strange = of_files if is_folder else of_folders
     options = [_OPTIONS.get(name, f"--{name}") for name, value in strange.items() if value]
     if options:
-        kind = "is a folder" if is_folder else "is no folder with a language model"
+        kind = "is a folder" if is_folder else "is no folder with a text model"
         raise typer.BadParameter(f"{', '.join(options)}: {model} {kind}, which has no such option")
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.frontend.pretrained import CausalLM, TextEncoder
+from samara.exporter.frontend.pretrained.pooling import POOLING_FOLDER
 from samara.exporter.frontend.tensor_file import write_tensors
 from samara.exporter.text.tokenizer import Tokenizer
 from samara.exporter.types import ArgumentError, UnsupportedError
@@ -35,9 +36,12 @@ def save_pretrained(
     config.json with the net's settings, and model.safetensors with its weights as float32; tied weights are stored
     once. tokenizer: the path or the parsed content of a tokenizer.json, which is written with a tokenizer_config.json.
     chat_template: Jinja, for chat_template.jinja. end_tokens: the tokens that end a text, for generation_config.json.
+    An encoder's folder gets modules.json, the settings of its pooling and sentence_bert_config.json as well, from which
+    sentence-transformers makes the same vectors.
     Other files in the folder stay as they are. All files are written before the first of them replaces an old one.
 
-    Raises UnsupportedError for another module, ArgumentError for a tokenizer with more ids than the net's `vocab_size`,
+    Raises UnsupportedError for another module, and for an encoder whose folder has modules that `embed` does not have;
+    ArgumentError for a tokenizer with more ids than the net's `vocab_size`,
     for end tokens that the net does not have, and for a folder whose weights are in several files; FileError if a file
     cannot be read or written; what `Tokenizer` raises.
 
@@ -62,9 +66,16 @@ def save_pretrained(
     count = int(net.config["vocab_size"])
     ends = None if end_tokens is None else [_end(token, count) for token in end_tokens]
     text = None if tokenizer is None else _tokenizer(tokenizer, count)
+    if isinstance(net, TextEncoder):
+        net.pooling.require_supported()
+        with replacing_files(root / POOLING_FOLDER) as made:
+            put(made / "config.json", _json(net.pooling.settings(int(net.config["hidden_size"]))))
     with replacing_files(root) as made:
         write_tensors(made / "model.safetensors", _weights(net), {"format": "pt"})
         put(made / "config.json", _json(_config(net)))
+        if isinstance(net, TextEncoder):
+            put(made / "modules.json", _json(net.pooling.modules()))
+            put(made / "sentence_bert_config.json", _json(net.pooling.limits()))
         if text is not None:
             put(made / "tokenizer.json", text)
             put(made / "tokenizer_config.json", _json(_tokenizer_config(text, ends)))
@@ -120,5 +131,5 @@ def _end(token: Any, count: int) -> int:
     return int(token)
 
 
-def _json(values: dict[str, Any]) -> str:
+def _json(values: Any) -> str:
     return json.dumps(values, indent=2) + "\n"

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tiny language model for tests and examples: a folder in the form of Hugging Face, and its file."""
+"""A tiny language model and a tiny encoder for tests and examples: folders of Hugging Face, and their files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from samara.exporter.export_text import export_text
-from samara.exporter.frontend.pretrained import CausalLM
+from samara.exporter.frontend.pretrained import CausalLM, TextEncoder
 from samara.exporter.frontend.tensor_file import write_tensors
 
 TEMPLATE = (
@@ -30,24 +30,22 @@ CONFIG = {
     "tie_word_embeddings": True,
     "eos_token_id": 256,
 }
+ADDED = ("[CLS]", "[SEP]")
+ENCODER_CONFIG = {
+    "model_type": "bert",
+    "vocab_size": 256 + len(ADDED),
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "max_position_embeddings": 40,
+}
 
 
 def write_tiny_folder(folder: Path, **config: Any) -> Path:
     """A folder with random weights and a tokenizer of bytes; `config` changes config.json."""
-    folder.mkdir(parents=True, exist_ok=True)
     values = {**CONFIG, **config}
-    net = CausalLM.of(values)
-    rng = np.random.default_rng(5)
-    arrays = {
-        name: (1.0 if "norm" in name else 0.0)
-        + 0.3 * rng.standard_normal(tuple(t.shape)).astype(np.float32)
-        for name, t in net.state_dict().items()
-        if name != "lm_head.weight" or not values["tie_word_embeddings"]
-    }
-    arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
-    write_tensors(folder / "model.safetensors", arrays, {"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(values), encoding="utf-8")
-    (folder / "tokenizer.json").write_text(json.dumps(_tokenizer()), encoding="utf-8")
+    _write(folder, CausalLM.of(values), values, _tokenizer(SPECIAL))
     settings = {"chat_template": TEMPLATE, "eos_token": {"content": "<|end|>"}}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     return folder
@@ -62,7 +60,48 @@ def write_tiny_text_model(
     return path
 
 
-def _tokenizer() -> dict[str, Any]:
+def write_tiny_encoder_folder(folder: Path, **config: Any) -> Path:
+    """The same for an encoder, whose tokenizer adds [CLS] and [SEP]."""
+    values = {**ENCODER_CONFIG, **config}
+    tokenizer = _tokenizer(ADDED)
+    first, last = ({"SpecialToken": {"id": name, "type_id": 0}} for name in ADDED)
+    ids = {name: {"id": name, "ids": [256 + i], "tokens": [name]} for i, name in enumerate(ADDED)}
+    tokenizer["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [first, {"Sequence": {"id": "A", "type_id": 0}}, last],
+        "pair": [first, {"Sequence": {"id": "A", "type_id": 0}}, last],
+        "special_tokens": ids,
+    }
+    _write(folder, TextEncoder.of(values), values, tokenizer)
+    return folder
+
+
+def write_tiny_encoder(
+    path: Path, *, config: Mapping[str, Any] | None = None, **options: Any
+) -> Path:
+    """Its .samara file; `options` are of `export_text`."""
+    folder = write_tiny_encoder_folder(path.with_suffix(".folder"), **(config or {}))
+    export_text(folder, path, **options)
+    return path
+
+
+def _write(folder: Path, net: Any, config: dict[str, Any], tokenizer: dict[str, Any]) -> None:
+    """Random weights of a net's names and shapes, its config.json and tokenizer.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(5)
+    arrays = {
+        name: (1.0 if "norm" in name.lower() else 0.0)
+        + 0.3 * rng.standard_normal(tuple(t.shape)).astype(np.float32)
+        for name, t in net.state_dict().items()
+        if name != "lm_head.weight" or not config["tie_word_embeddings"]
+    }
+    arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
+    write_tensors(folder / "model.safetensors", arrays, {"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+
+
+def _tokenizer(special: Sequence[str]) -> dict[str, Any]:
     """One token per byte, spelled as byte-level tokenizers spell them, then the special ones."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     spelled = {b: chr(b) for b in plain}
@@ -73,7 +112,7 @@ def _tokenizer() -> dict[str, Any]:
             "id": 256 + i, "content": text, "special": True, "normalized": False,
             "single_word": False, "lstrip": False, "rstrip": False,
         }
-        for i, text in enumerate(SPECIAL)
+        for i, text in enumerate(special)
     ]  # fmt: skip
     return {
         "version": "1.0",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text by a language model: prompts, tokens one at a time, chats, and texts kept in files."""
+"""Text models: prompts, tokens one at a time, chats, and texts kept in files; vectors of texts by encoders."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ from samara.pybridge.files import kind_of, path_of, read_bytes
 from samara.pybridge.model import Model
 from samara.pybridge.sampler import sampler_options
 from samara.pybridge.session_create import busy, native_options
+from samara.pybridge.text_encoder import (
+    TextEncoderSession,
+    Vectors,
+    is_encoder,
+    no_text,
+    no_vectors,
+)
 from samara.pybridge.tokenizer import CompiledTokenizer
 
 _ADD_SPECIAL, _NO_SPECIAL = 1, 4
@@ -57,6 +64,9 @@ class TextModel:
     A prompt that begins like the text in the cache runs only what differs, so the next turn of a chat costs its
     own tokens. Raises UnsupportedError for a model of another form, or a build of the runtime without text.
 
+    The file of an encoder (BERT, MiniLM) makes vectors of texts: it has `embed`, `tokenizer`, `context`,
+    `memory_bytes` and `cancel`. Everything else raises UnsupportedError, as `embed` does for a decoder's file.
+
     >>> model = samara.TextModel("tiny.samara")
     >>> model.generate("A maple", max_tokens=5).end
     'most tokens'
@@ -77,6 +87,15 @@ class TextModel:
     ) -> None:
         self.model = model if isinstance(model, Model) else Model(model, copy=copy, verify=verify)
         self._lib = library()
+        self._lock = threading.Lock()
+        self._run: TextRun | None = None  # whose text the cache has
+        self._encoder: TextEncoderSession | None = None
+        limits = {} if limits is None else limits
+        if is_encoder(self.model):
+            self._encoder = TextEncoderSession(
+                self.model, threads=threads, isa=isa, accuracy=accuracy, limits=limits
+            )
+            return
         if function_in(self._lib, "samara_text_model_create") is None:
             raise UnsupportedError(
                 "this build of the runtime makes no text", fix="build it with --features text"
@@ -85,20 +104,16 @@ class TextModel:
         spec = self.model.function(None)
         shape = spec.outputs[0].shape if spec.outputs else ()
         self._vocabulary = next((n for n in shape[1:] if isinstance(n, int)), 0)
-        options = native_options(
-            spec.name,
-            threads,
-            isa_list(isa),
-            (),
-            accuracy,
-            {} if limits is None else limits,
-            strings,
-        )
+        options = native_options(spec.name, threads, isa_list(isa), (), accuracy, limits, strings)
         out, error = ffi.new("samara_text_model **"), new_error()
         check(self._lib.samara_text_model_create(self.model.handle, options, out, error), error)
-        self._native = ffi.gc(out[0], _Destroyer(self._lib, self.model.handle, strings))
-        self._lock = threading.Lock()
-        self._run: TextRun | None = None  # whose text the cache has
+        self._decoder = ffi.gc(out[0], _Destroyer(self._lib, self.model.handle, strings))
+
+    @property
+    def _native(self) -> Any:
+        """The C object of a decoder."""
+        self.require_decoder()
+        return self._decoder
 
     # ---- what it is
 
@@ -116,6 +131,8 @@ class TextModel:
     @property
     def context(self) -> int | None:
         """The most tokens of a text; None: any number, because every layer has a window."""
+        if self._encoder is not None:
+            return self._encoder.limit
         return int(self._lib.samara_text_model_context(self._native)) or None
 
     @property
@@ -128,12 +145,20 @@ class TextModel:
     @property
     def memory_bytes(self) -> int:
         """All bytes that the model's session holds from its allocator. Those of the cache are taken as it fills."""
+        if self._encoder is not None:
+            return self._encoder.session.total_bytes
         session = self._lib.samara_text_model_session(self._native)
         return int(self._lib.samara_session_total_bytes(session))
 
+    def require_decoder(self) -> None:
+        """UnsupportedError for an encoder's file, which makes no text."""
+        if self._encoder is not None:
+            raise no_text()
+
     def __repr__(self) -> str:
         where = "memory" if self.model.path is None else repr(self.model.path)
-        return f"TextModel({where}, {len(self.tokens)} tokens)"
+        what = f"{len(self.tokens)} tokens" if self._encoder is None else "encoder"
+        return f"TextModel({where}, {what})"
 
     # ---- tokens and logits
 
@@ -155,7 +180,10 @@ class TextModel:
 
     def cancel(self) -> None:
         """Stop the run of another thread, which raises CancelledError there. Any thread."""
-        self._lib.samara_text_model_cancel(self._native)
+        if self._encoder is not None:
+            self._encoder.cancel()
+        else:
+            self._lib.samara_text_model_cancel(self._decoder)
 
     # ---- texts
 
@@ -180,6 +208,7 @@ class TextModel:
         The result is an iterator of texts that also says what is known of them. Leaving it early keeps the text
         so far in the cache; another text may then begin.
         """
+        self.require_decoder()
         return TextRun(
             self, prompt, _ADD_SPECIAL * isinstance(prompt, str), bool(parse_special),
             {"max_tokens": max_tokens, "stop": stop, "end_tokens": end_tokens, "ignore_end": ignore_end,
@@ -225,9 +254,30 @@ class TextModel:
 
         Raises SamaraError if the file has no template or the template refuses the messages.
         """
+        self.require_decoder()
         return render_chat(
             self.model.metadata, messages, add_generation_prompt=add_generation_prompt, **variables
         )
+
+    # ---- vectors
+
+    def embed(self, texts: str | Iterable[str], *, parse_special: bool = True) -> Vectors:
+        """The vectors of texts by an encoder: float32 [n, hidden], or [hidden] of one text.
+
+        A text gets the tokens that the tokenizer adds ([CLS], [SEP]). One with more than `context` tokens in all is
+        cut: its first tokens are kept, and the added ones. Texts run one after the other. parse_special: as in `put`.
+
+        Raises UnsupportedError for a decoder's file, ArgumentError for a text without tokens, CancelledError after
+        `cancel` while a text runs.
+
+        >>> model = samara.TextModel("encoder.samara")
+        >>> model.embed(["A maple's winged seed", "An oak's acorn"]).shape
+        (2, 16)
+        """
+        if self._encoder is None:
+            raise no_vectors()
+        with self._used():
+            return self._encoder.embed(self.tokenizer, texts, parse_special)
 
     # ---- files
 
@@ -236,6 +286,7 @@ class TextModel:
 
         The file is replaced atomically: a process that is killed leaves the old file or the new one.
         """
+        self.require_decoder()
         failed: list[OSError] = []
         with self._used(), replacing(path) as file:
 
@@ -259,6 +310,7 @@ class TextModel:
 
         Raises ModelFormatError for a damaged file, ShapeError for one of another model.
         """
+        self.require_decoder()
         data = memoryview(read_bytes(path_of(path, "path")))
 
         def read(_user: Any, offset: int, buffer: Any, size: int) -> int:
@@ -291,18 +343,16 @@ class TextModel:
             raise failure(status, text(self._lib.samara_text_model_error(self._native)))
 
     def _put(self, prompt: str | Iterable[int], flags: int, parse_special: bool) -> int:
-        reused = ffi.new("size_t *")
+        native, reused = self._native, ffi.new("size_t *")
         self._run = None
         if isinstance(prompt, str):
             data = prompt.encode("utf-8", "surrogatepass")
             flags |= _NO_SPECIAL * (not parse_special)
-            status = self._lib.samara_text_model_prompt(
-                self._native, data, len(data), flags, reused
-            )
+            status = self._lib.samara_text_model_prompt(native, data, len(data), flags, reused)
         else:
             ids = _ids(prompt, self._vocabulary)
             status = self._lib.samara_text_model_put(
-                self._native, ffi.from_buffer("int32_t[]", ids), len(ids), reused
+                native, ffi.from_buffer("int32_t[]", ids), len(ids), reused
             )
         self._check(status)
         return int(reused[0])

@@ -177,7 +177,8 @@ SAMARA_API void samara_sampler_destroy(samara_sampler *sampler);
 typedef struct samara_text_model samara_text_model;
 
 /* Create one. Borrows `model`, and the pool of `options` (NULL: defaults), until destroy.
- * SAMARA_UNSUPPORTED for a model of another form. Any thread. */
+ * SAMARA_UNSUPPORTED for a model of another form, such as an encoder, which is run as a session on
+ * the tokens of samara_tokenizer_encode. Any thread. */
 SAMARA_API samara_status samara_text_model_create(const samara_model *model,
                                                   const samara_session_options *options,
                                                   samara_text_model **out, samara_error *error);

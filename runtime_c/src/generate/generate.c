@@ -53,6 +53,11 @@ static samara_status generate_read_ends(samara_text_model *m) {
 static samara_status generate_check_model(samara_text_model *m) {
   samara_tensor_info in, out;
   samara_tensor length;
+  const char *kind = generate_metadata(m->model, "text.kind");
+  if (kind != NULL && strcmp(kind, "encoder") == 0)
+    SMR_FAIL(&m->error, UNSUPPORTED,
+             "the file has an encoder, which makes vectors of texts, and no text: give a session "
+             "the tokens of samara_tokenizer_encode");
   const bool fits = samara_model_input_count(m->model, NULL) == 1 &&
                     samara_model_output_count(m->model, NULL) == 1 &&
                     samara_model_input_info(m->model, NULL, 0, &in) == SAMARA_OK &&

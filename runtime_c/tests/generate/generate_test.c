@@ -180,6 +180,10 @@ SMR_TEST(other_models_are_refused) {
   struct mb_model *m = text_sample_model(&plain);
   m->functions[0]->write_count = 1;  // the cache becomes an output, as of a model with two
   CHECK_EQ_INT(refusal(m, &error), SAMARA_UNSUPPORTED);
+  m = text_sample_model(&plain);
+  text_sample_metadata(m, "text.kind", "encoder");
+  CHECK_EQ_INT(refusal(m, &error), SAMARA_UNSUPPORTED);
+  CHECK_CONTAINS(error.text, "has an encoder");
   static const char *const lists[] = {"x", "1,,2", "1,", ",1", "1 2", "-1", "99999999999999999999"};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
     CHECK_EQ_INT(refusal(text_sample_model(&(struct text_sample){.ends = lists[i]}), &error),

@@ -150,6 +150,8 @@ def decode_bench(
     """
     model = Model(path)
     nets = [TextModel(model, threads=count, isa=isa, accuracy=accuracy) for count in threads]
+    for net in nets:
+        net.require_decoder()
     context = nets[0].context
     behind = max(1, runs)
     if prompt < 1 or runs < 1 or warmup < 0 or (context is not None and prompt + 1 > context):

@@ -96,6 +96,8 @@ def perplexity(
     (20, 1.0)
     """
     nets = [_opened(m) for m in ((model,) if against is None else (model, against))]
+    for net in nets:
+        net.require_decoder()
     given = [texts] if isinstance(texts, str) else list(texts)
     for text in given:
         if not isinstance(text, str):

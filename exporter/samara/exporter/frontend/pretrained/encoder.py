@@ -17,6 +17,7 @@ from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.norms import LayerNorm
 from samara.exporter.frontend.operands import as_tensor
 from samara.exporter.frontend.pretrained.config import Config, ConfiguredModule
+from samara.exporter.frontend.pretrained.pooling import Pooling
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import ModelFormatError, ShapeError
 
@@ -98,8 +99,15 @@ class TextEncoder(ConfiguredModule):
             token_type_embeddings=Embedding(config.count("type_vocab_size", 2), width),
             LayerNorm=LayerNorm(width, eps),
         )
+        self.pooling = Pooling()
         layers = [_Layer(config) for _ in range(config.count("num_hidden_layers"))]
         self.encoder = _Part(layer=ModuleList(layers))
+
+    @property
+    def positions(self) -> int:
+        """The most tokens of a text."""
+        parts: Any = self.embeddings
+        return int(parts.position_embeddings.num_embeddings)
 
     def forward(
         self,
@@ -109,7 +117,7 @@ class TextEncoder(ConfiguredModule):
     ) -> Tensor:
         """Token numbers [B, S] give [B, S, hidden_size]. attention_mask [B, S]: 0 where a text has ended."""
         parts: Any = self.embeddings
-        rows, most = input_ids.shape[1], parts.position_embeddings.num_embeddings
+        rows, most = input_ids.shape[1], self.positions
         if not hasattr(rows, "sole_atom") and rows > most:
             raise ShapeError(
                 f"a text of {rows} tokens, and the model knows {most} positions",
@@ -130,12 +138,11 @@ class TextEncoder(ConfiguredModule):
         return out
 
     def embed(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """The mean of the vectors of each text, of length 1: [B, hidden_size] (Reimers and Gurevych 2019)."""
-        x = self(input_ids, attention_mask)
-        if attention_mask is None:
-            return F.normalize(x.mean(1), dim=-1)
-        seen = attention_mask.to(dtypes.float32).unsqueeze(-1)
-        return F.normalize((x * seen).sum(1) / seen.sum(1).clamp(min=1e-9), dim=-1)
+        """One vector for each text, [B, hidden_size], by `pooling`: the folder's, else the mean, of length 1.
+
+        Raises UnsupportedError if the folder's modules.json has modules other than Pooling and Normalize.
+        """
+        return self.pooling.vector(self(input_ids, attention_mask), attention_mask)
 
 
 def _hidden(mask: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from samara.exporter.frontend.nn import init
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.pretrained import decoder, encoder
 from samara.exporter.frontend.pretrained.config import Config
+from samara.exporter.frontend.pretrained.pooling import Pooling
 from samara.exporter.frontend.tensor_file import read_tensors
 from samara.exporter.types import LimitError, ModelFormatError, UnsupportedError
 from samara.pybridge.files import path_of, reading
@@ -32,8 +33,9 @@ def from_pretrained(folder: str | os.PathLike[str]) -> Module:
     """The module of a folder in the form of Hugging Face: config.json, and model.safetensors or its parts.
 
     Llama, Mistral, SmolLM, Qwen 2 and Qwen 3 give a decoder (token numbers [B, S] to logits [B, S, V]),
-    BERT and MiniLM an encoder ([B, S] to [B, S, E]; `embed` gives one vector per text). Weights are
-    float32. The module is in eval mode; it can be trained, traced and exported as any other.
+    BERT and MiniLM an encoder ([B, S] to [B, S, E]; `embed` gives one vector per text, as the folder's
+    modules.json says). Weights are float32. The module is in eval mode; it can be trained, traced and
+    exported as any other.
 
     Raises FileError if a file is missing, ModelFormatError for a damaged one or weights that do not fit
     config.json, UnsupportedError for another `model_type` or a setting that is not known, LimitError
@@ -66,6 +68,8 @@ def from_pretrained(folder: str | os.PathLike[str]) -> Module:
             fix="use a smaller model, or a machine with more memory",
         ) from None
     _load(net, root, files)
+    if isinstance(net, encoder.TextEncoder):
+        net.pooling = Pooling.read(root)
     return net.eval()
 
 
