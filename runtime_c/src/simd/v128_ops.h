@@ -83,7 +83,8 @@ SMR_INLINE N(vi) N(bits)(N(vf) v) { return (N(vi))v; }
 SMR_INLINE N(vf) N(from_bits)(N(vi) i) { return (N(vf))i; }
 SMR_INLINE N(vi) N(iset1)(int32_t x) { return (N(vi)){x, x, x, x}; }
 #if defined(SMR_SIMD_RELAXED)
-// Not an expression: of one with a comparison, clang makes instructions that may lose NaN and the sign of zero.
+// Not an expression: of one with a comparison, clang makes instructions that may lose NaN and the
+// sign of zero.
 SMR_INLINE N(vi) N(iselect)(N(vm) m, N(vi) a, N(vi) b) { return __builtin_wasm_bitselect(a, b, m); }
 #else
 SMR_INLINE N(vi) N(iselect)(N(vm) m, N(vi) a, N(vi) b) { return (m & a) | (~m & b); }
