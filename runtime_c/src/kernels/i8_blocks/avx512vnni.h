@@ -20,7 +20,7 @@ SMR_INLINE void N(blocks_sum_4)(const size_t mr, const size_t nv,
   (void)nv;
   __m512i other[BLOCKS_ROWS];  // a second chain hides latency
   SMR_UNROLL for (size_t i = 0; i < mr; i++) other[i] = N(izero)();
-  for (size_t j = 0; j < 4; j++) {
+  SMR_UNROLL for (size_t j = 0; j < 4; j++) {
     if (mr == 1) _mm_prefetch(w + BLOCKS_AHEAD + j * BLOCKS_GROUP_BYTES, _MM_HINT_T0);
     const __m512i q = N(ixor)(_mm512_loadu_si512(w + j * BLOCKS_GROUP_BYTES), masks->flip);
     const __m512i low = N(iand)(q, masks->low), high = N(iand)(N(isrl)(q, 4), masks->high);
