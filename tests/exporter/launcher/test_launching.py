@@ -167,6 +167,8 @@ def _start(script: Script) -> tuple[subprocess.Popen[str], list[int]]:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         text=True,
+        # Tests in the background of a shell have it ignored, which programs inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert launcher.stdout is not None
     return launcher, [int(launcher.stdout.readline().split()[1]) for _ in range(2)]
