@@ -23,11 +23,11 @@ final class TextHandle extends Handle {
 
   @Override
   long enter() {
-    long text = super.enter();
-    synchronized (this) { // a cancel of the call before does not reach this one
-      call++;
+    synchronized (this) { // whoever sees that a call has begun sees its number
+      long text = super.enter();
+      call++; // a cancel of the call before does not reach this one
+      return text;
     }
-    return text;
   }
 
   @Override
@@ -38,7 +38,10 @@ final class TextHandle extends Handle {
 
   /** Cancels the current call, wherever it is; without one it does nothing. */
   void stop() {
-    int which = call;
+    int which;
+    synchronized (this) {
+      which = call;
+    }
     if (stopped == which) stop(which); // a thread repeats it already
     else Stop.until(() -> stop(which));
   }
