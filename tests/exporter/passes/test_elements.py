@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samara.exporter.ir import Builder, Function, ProgramBuilder, Value
+from samara.exporter.ir import Builder, Function, Node, ProgramBuilder, Value
 from samara.exporter.passes._elements import Element, Elements, Facts, Place
 from samara.exporter.types import Dim, DType, Read, Sym, as_dim
 
@@ -31,7 +31,10 @@ class Built:
 
     def at(self, value: Value, place: Sequence[Dim | int], facts: Facts = SEEN) -> Element:
         makers = {v: n for n in self.builder.nodes for v in n.outputs}
-        producer: Callable[[Value | None], Any] = lambda v: None if v is None else makers.get(v)  # noqa: E731
+
+        def producer(v: Value | None) -> Node | None:
+            return None if v is None else makers.get(v)
+
         return Elements(producer, facts).at(value, [as_dim(d) for d in place])
 
 
