@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 from benchmarks.engines import Environment
-from benchmarks.environments import ROOT, python_of, variables
+from benchmarks.environments import ROOT, Missing, python_of, variables
 
 import samara
 from samara.exporter.types.text import table
@@ -58,12 +58,16 @@ class Engine:
         )
 
     def seconds(self, **asked: list[int]) -> float:
-        """How long it took."""
+        """How long it took. Missing if the process has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
-        return float(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:
+            code = self._process.wait()
+            raise Missing(f"{self._process.args!r} ended with exit status {code}")
+        return float(line)
 
     def close(self) -> None:
         self._process.kill()
@@ -161,4 +165,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
         serve(sys.argv[2], int(sys.argv[3]))
     else:
-        main()
+        try:
+            main()
+        except Missing as missing:
+            sys.exit(f"text_models: {missing}")
