@@ -58,6 +58,13 @@
 #define SMR_UNROLL _Pragma("GCC unroll 128")
 #endif
 
+// For loops that shall stay short even where the compiler would unroll them.
+#if defined(__clang__)
+#define SMR_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define SMR_ROLLED
+#endif
+
 // For functions with plain loops over arrays that do not overlap, which the compiler should
 // vectorize. GCC 12 does not vectorize loops of unknown length at -O2; clang does. The order of
 // float sums is kept.

@@ -26,6 +26,26 @@ NARROW_LOADS N(vf) N(narrow_zero)(const struct smr_f32_narrow_panel *p, size_t b
   return N(load_f16)(p->zeros + block * SMR_NARROW_COLUMNS + v * VF);
 }
 
+// All of a block. WebAssembly has no instruction for float16, so this is a function there; not for
+// a single row, whose sums it would move from registers to memory.
+struct N(narrow_by) {
+  N(vf) scale[NARROW_VECTORS], zero[NARROW_VECTORS];
+};
+#if defined(SMR_SIMD_WASM)
+#define NARROW_BLOCK SMR_APART
+#define NARROW_EACH SMR_ROLLED
+#else
+#define NARROW_BLOCK SMR_INLINE
+#define NARROW_EACH SMR_UNROLL
+#endif
+NARROW_BLOCK void N(narrow_read)(const struct smr_f32_narrow_panel *p, size_t block,
+                                 struct N(narrow_by) * by) {
+  NARROW_EACH for (size_t v = 0; v < NARROW_VECTORS; v++) {
+    by->scale[v] = N(narrow_scale)(p, block, v);
+    by->zero[v] = N(narrow_zero)(p, block, v);
+  }
+}
+
 SMR_INLINE N(vi) N(narrow_load)(const char *w, size_t group, size_t v) {
   return N(iload)((const int32_t *)(const void *)(w + group * NARROW_GROUP_BYTES + v * VF * 4));
 }
@@ -64,19 +84,29 @@ SMR_INLINE void N(narrow_expand_one)(const smr_narrow_type type,
   }
 }
 
-// Group `group` of vectors. Its row `i` is written to row place(i) of `out`; the group belongs to
-// one block or, with 4 bits and different high halves, two.
-SMR_INLINE void N(narrow_expand_rows)(const smr_narrow_type type,
-                                      const struct smr_f32_narrow_panel *p, size_t group,
-                                      size_t block, const int first, const int rows, float *out) {
+// Group `group` of vectors. Its row `i` is written to row `i` of `out`; the group belongs to one
+// block or, with 4 bits and different high halves, two.
+SMR_INLINE void N(narrow_expand_rows)(const smr_narrow_type type, const void *w, size_t group,
+                                      const struct N(narrow_by) * by, const int first, float *out) {
   SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
-    const N(vi) q = N(narrow_load)((const char *)p->w, group, v);
-    const N(vf) scale = N(narrow_scale)(p, block, v), zero = N(narrow_zero)(p, block, v);
-    SMR_UNROLL for (int i = 0; i < rows; i++) {
-      const N(vf) value = N(sub)(N(narrow_value)(type, q, first + i), zero);
-      N(store)(out + (size_t)i * SMR_NARROW_COLUMNS + v * VF, N(mul)(value, scale));
+    const N(vi) q = N(narrow_load)(w, group, v);
+    SMR_UNROLL for (int i = 0; i < 4; i++) {
+      const N(vf) value = N(sub)(N(narrow_value)(type, q, first + i), by->zero[v]);
+      N(store)(out + (size_t)i * SMR_NARROW_COLUMNS + v * VF, N(mul)(value, by->scale[v]));
     }
   }
+}
+
+// Half of 32 rows with 4 bits: the low halves of four groups (first 0), or the high ones (first 4).
+SMR_INLINE void N(narrow_expand_half)(const smr_narrow_type type,
+                                      const struct smr_f32_narrow_panel *p, size_t row,
+                                      const int first, float *out) {
+  const size_t within = 4 * (size_t)first;
+  struct N(narrow_by) by;
+  N(narrow_read)(p, (row + within) / p->block, &by);
+  out += within * SMR_NARROW_COLUMNS;
+  for (size_t j = 0; j < 4; j++, out += 4 * SMR_NARROW_COLUMNS)
+    N(narrow_expand_rows)(type, p->w, row / 8 + j, &by, first, out);
 }
 
 SMR_INLINE void N(narrow_expand)(const smr_narrow_type type, const struct smr_f32_narrow_panel *p,
@@ -91,14 +121,12 @@ SMR_INLINE void N(narrow_expand)(const smr_narrow_type type, const struct smr_f3
       continue;
     }
     if (type == SMR_NARROW_I8) {
-      N(narrow_expand_rows)(type, p, row / 4, row / p->block, 0, 4, to);
+      struct N(narrow_by) by;
+      N(narrow_read)(p, row / p->block, &by);
+      N(narrow_expand_rows)(type, p->w, row / 4, &by, 0, to);
     } else {
-      const size_t low = row / p->block, high = (row + 16) / p->block;
-      for (size_t j = 0; j < 4; j++) {
-        float *at = to + 4 * j * SMR_NARROW_COLUMNS;
-        N(narrow_expand_rows)(type, p, row / 8 + j, low, 0, 4, at);
-        N(narrow_expand_rows)(type, p, row / 8 + j, high, 4, 4, at + 16 * SMR_NARROW_COLUMNS);
-      }
+      N(narrow_expand_half)(type, p, row, 0, to);
+      N(narrow_expand_half)(type, p, row, 4, to);
     }
     row += together;
   }
@@ -225,5 +253,7 @@ static const struct smr_f32_narrow_config N(f32_narrow_kernels) = {
 #undef NARROW_EXPAND
 #undef NARROW_ROW
 #undef NARROW_LOADS
+#undef NARROW_BLOCK
+#undef NARROW_EACH
 #undef NARROW_VECTORS
 #undef NARROW_GROUP_BYTES
