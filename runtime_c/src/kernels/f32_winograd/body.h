@@ -51,6 +51,14 @@ SMR_INLINE void N(f32_winograd_from)(int form, const N(vf) * m, N(vf) * y) {
   y[3] = N(fma)(aaa, difference_a, N(fma)(bbb, difference_b, m[5]));
 }
 
+// WebAssembly has the code of one line for all: the values of six do not fit in the registers of an
+// engine, so unrolled it is no faster, but four times as long.
+#if defined(SMR_SIMD_WASM)
+#define WINOGRAD_EACH SMR_ROLLED
+#else
+#define WINOGRAD_EACH SMR_UNROLL
+#endif
+
 // Load `lanes` channels, VF of them if `whole`. Both `whole` and `form` are constants: a run-time
 // test at every load would duplicate the following code for each outcome, and a count from a
 // function that GCC does not inline here (-Os into -O2) one copy of each loop per number of
@@ -71,7 +79,7 @@ SMR_INLINE void N(f32_winograd_input_part)(int form, int whole, size_t c, size_t
                                            size_t point_stride) {
   const size_t n = form == SMR_WINOGRAD_F43 ? 6 : 4;
   N(vf) lines[SMR_WINOGRAD_MOST_LINE][SMR_WINOGRAD_MOST_LINE];
-  SMR_UNROLL for (size_t j = 0; j < n; j++) {
+  WINOGRAD_EACH for (size_t j = 0; j < n; j++) {
     N(vf) d[SMR_WINOGRAD_MOST_LINE], v[SMR_WINOGRAD_MOST_LINE];
     SMR_UNROLL for (size_t i = 0; i < n; i++) d[i] =
         N(f32_winograd_load)(whole, pixels[i * n + j] + c, lanes);
@@ -79,7 +87,7 @@ SMR_INLINE void N(f32_winograd_input_part)(int form, int whole, size_t c, size_t
     SMR_UNROLL for (size_t i = 0; i < n; i++) lines[i][j] = v[i];
   }
   float *line = out + c;
-  SMR_UNROLL for (size_t i = 0; i < n; i++, line += n * point_stride) {
+  WINOGRAD_EACH for (size_t i = 0; i < n; i++, line += n * point_stride) {
     N(vf) d[SMR_WINOGRAD_MOST_LINE], v[SMR_WINOGRAD_MOST_LINE];
     SMR_UNROLL for (size_t j = 0; j < n; j++) d[j] = lines[i][j];
     N(f32_winograd_to)(form, d, v);
@@ -101,7 +109,7 @@ SMR_INLINE void N(f32_winograd_output_part)(int form, int whole, size_t c, size_
                                             const struct smr_f32_winograd_output *t) {
   const size_t side = form == SMR_WINOGRAD_F43 ? 4 : 2, n = side + 2;
   N(vf) lines[SMR_WINOGRAD_MOST_LINE][SMR_WINOGRAD_MOST_LINE];
-  SMR_UNROLL for (size_t j = 0; j < n; j++) {
+  WINOGRAD_EACH for (size_t j = 0; j < n; j++) {
     N(vf) m[SMR_WINOGRAD_MOST_LINE], y[SMR_WINOGRAD_MOST_LINE];
     SMR_UNROLL for (size_t i = 0; i < n; i++) m[i] =
         N(f32_winograd_load)(whole, t->products + (i * n + j) * t->point_stride + c, lanes);
@@ -165,19 +173,19 @@ SMR_INLINE void N(f32_winograd_weight)(int form, const float *taps, size_t tap_s
                                        size_t point_stride) {
   const size_t n = form == SMR_WINOGRAD_F43 ? 6 : 4;
   N(winograd_d) lines[3][SMR_WINOGRAD_MOST_LINE];
-  SMR_UNROLL for (size_t x = 0; x < 3; x++) {
+  WINOGRAD_EACH for (size_t x = 0; x < 3; x++) {
     N(winograd_d) w[3];
-    SMR_UNROLL for (size_t y = 0; y < 3; y++) {
+    WINOGRAD_EACH for (size_t y = 0; y < 3; y++) {
       N(winograd_f) tap;
       memcpy(&tap, taps + (y * 3 + x) * tap_stride, sizeof tap);
       w[y] = __builtin_convertvector(tap, N(winograd_d));
     }
     N(f32_winograd_points)(form, w[0], w[1], w[2], lines[x]);
   }
-  SMR_UNROLL for (size_t i = 0; i < n; i++) {
+  WINOGRAD_EACH for (size_t i = 0; i < n; i++) {
     N(winograd_d) v[SMR_WINOGRAD_MOST_LINE];
     N(f32_winograd_points)(form, lines[0][i], lines[1][i], lines[2][i], v);
-    SMR_UNROLL for (size_t j = 0; j < n; j++, out += point_stride) {
+    WINOGRAD_EACH for (size_t j = 0; j < n; j++, out += point_stride) {
       const N(winograd_f) point = __builtin_convertvector(v[j], N(winograd_f));
       memcpy(out, &point, sizeof point);
     }
@@ -238,6 +246,7 @@ WINOGRAD_KERNELS(SMR_WINOGRAD_F43, f43)
 static const struct smr_f32_winograd_ukernels N(f32_winograd_kernels)[SMR_WINOGRAD_FORMS] = {
     [SMR_WINOGRAD_F23] = WINOGRAD_ROW(f23), [SMR_WINOGRAD_F43] = WINOGRAD_ROW(f43)};
 #undef WINOGRAD_ROW
+#undef WINOGRAD_EACH
 #undef WINOGRAD_KERNELS
 #undef WINOGRAD_A
 #undef WINOGRAD_B
