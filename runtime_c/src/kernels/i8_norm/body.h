@@ -38,13 +38,25 @@ SMR_INLINE void N(i8_norm_write)(size_t n, const int8_t *x, const struct smr_i8_
   N(store_i8)(y + i, p, &limits, n - i);
 }
 
+// Functions, which both kinds of rows call.
+SMR_APART void N(i8_norm_write_biased)(size_t n, const int8_t *x,
+                                       const struct smr_i8_norm_args *args,
+                                       const struct N(i8_norm_by) * by, int8_t *y) {
+  N(i8_norm_write)(n, x, args, by, args->bias, y);
+}
+SMR_APART void N(i8_norm_write_scaled)(size_t n, const int8_t *x,
+                                       const struct smr_i8_norm_args *args,
+                                       const struct N(i8_norm_by) * by, int8_t *y) {
+  N(i8_norm_write)(n, x, args, by, NULL, y);
+}
+
 SMR_INLINE void N(i8_norm_row)(size_t n, const int8_t *x, const struct smr_i8_norm_args *args,
                                int8_t *y, const int centred) {
   const struct N(i8_norm_by) by = N(i8_norm_sums)(n, x, args, centred);
   if (args->bias != NULL)
-    N(i8_norm_write)(n, x, args, &by, args->bias, y);
+    N(i8_norm_write_biased)(n, x, args, &by, y);
   else
-    N(i8_norm_write)(n, x, args, &by, NULL, y);
+    N(i8_norm_write_scaled)(n, x, args, &by, y);
 }
 
 static void N(i8_norm_centred_row)(size_t n, const int8_t *x, const struct smr_i8_norm_args *args,
