@@ -6,6 +6,12 @@
 
 #define CHANNEL_BLOCK 64  // rows that are summed up before they are added to the total
 #define CHANNEL_WIDE 4    // vectors side by side
+// Sums of gradients in WebAssembly, which few pages run, have no code for four vectors.
+#if defined(SMR_SIMD_WASM)
+#define CHANNEL_GRAD_WIDE 0
+#else
+#define CHANNEL_GRAD_WIDE 1
+#endif
 
 SMR_INLINE N(vf) N(f32_channel_load)(const float *p, size_t n) {
   return n == VF ? N(load)(p) : N(load_n)(p, n);
@@ -105,7 +111,7 @@ static void N(f32_channel_products)(size_t rows, size_t columns, size_t stride, 
                                     const float *x, const float *shift, float *sum,
                                     float *product) {
   size_t j = 0;
-  for (; j + CHANNEL_WIDE * VF <= columns; j += CHANNEL_WIDE * VF)
+  for (; CHANNEL_GRAD_WIDE && j + CHANNEL_WIDE * VF <= columns; j += CHANNEL_WIDE * VF)
     N(f32_channel_products_lanes)(rows, CHANNEL_WIDE, VF, stride, dy + j, x + j, shift + j, sum + j,
                                   product + j);
   for (; j + VF <= columns; j += VF)
@@ -172,3 +178,4 @@ static const struct smr_f32_channel_norm_grad N(f32_channel_norm_grad_kernels) =
 };
 #undef CHANNEL_BLOCK
 #undef CHANNEL_WIDE
+#undef CHANNEL_GRAD_WIDE
