@@ -121,6 +121,18 @@ def test_size_of_the_keyword_net(missing: Missing, models: Path, tmp_path: Path)
     assert (tmp_path / "out" / "samara.js").stat().st_size <= 9400
 
 
+@pytest.mark.extended
+def test_size_of_the_whole_runtime(missing: Missing, tmp_path: Path) -> None:
+    """No module of the package for any model has more than 700 KB; 2 % more where wasm-opt is not installed."""
+    web_package.require(missing)
+    write_web([], out=tmp_path / "out", full=True)
+    modules = sorted((tmp_path / "out").glob("*.wasm"))
+    assert len(modules) == 4
+    limit = 700_000 if shutil.which(OPTIMIZER) is not None else 714_000
+    for module in modules:
+        assert module.stat().st_size <= limit, module.name
+
+
 def test_in_browser(web: Path, in_browser: InBrowser) -> None:
     found = in_browser(web, "small")
     for net in _NETS:
