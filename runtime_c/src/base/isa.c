@@ -24,7 +24,7 @@ enum {
 // The names of the sets in one block, and for each the sets that it implies: itself (its highest
 // bit) and all below.
 static const char isa_names[] =
-    "scalar\0avx2\0avx512\0avx512-vnni\0avx512-bf16\0neon\0neon-fp16\0neon-dot\0neon-i8mm\0"
+    "scalar\0avx2\0avx512\0avx512-vnni\0avx512-bf16\0amx-int8\0neon\0neon-fp16\0neon-dot\0neon-i8mm\0"
     "neon-bf16\0wasm-simd\0rvv\0";
 static const uint32_t isa_implied[] = {
     SMR_ISA_NONE,
@@ -32,6 +32,7 @@ static const uint32_t isa_implied[] = {
     SMR_ISA_AVX2 | SMR_ISA_AVX512,
     SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_VNNI,
     SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_BF16,
+    SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_VNNI | SMR_ISA_AMX_INT8,
     SMR_ISA_NEON,
     SMR_ISA_NEON | SMR_ISA_NEON_FP16,
     SMR_ISA_NEON | SMR_ISA_NEON_DOT,
@@ -102,7 +103,11 @@ static uint32_t isa_detect(void) {
   const uint32_t f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
   if ((xcr0 & 0xe0) == 0xe0 && (b & f_dq_bw_vl) == f_dq_bw_vl) {  // opmask and zmm
     isa |= SMR_ISA_AVX512;
-    if (c & (1u << 11)) isa |= SMR_ISA_AVX512_VNNI;
+    if (c & (1u << 11)) {
+      isa |= SMR_ISA_AVX512_VNNI;
+      const uint32_t tile_int8 = 1u << 24 | 1u << 25;
+      if ((xcr0 & 0x60000) == 0x60000 && (d & tile_int8) == tile_int8) isa |= SMR_ISA_AMX_INT8;
+    }
     if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5))) isa |= SMR_ISA_AVX512_BF16;
   }
   return isa;
@@ -151,6 +156,8 @@ static uint32_t isa_load(void) {
       word |= ISA_WORD_BAD_OVERRIDE;
     }
   }
+  // Last: a process that may not use tiles need not own them.
+  if (word & SMR_ISA_AMX_INT8 && !smr_os_use_tiles()) word &= ~(uint32_t)SMR_ISA_AMX_INT8;
   SMR_ATOMIC_STORE(&isa_word, word);
   return word;
 }

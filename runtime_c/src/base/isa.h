@@ -42,6 +42,7 @@ enum {
   SMR_ISA_AVX512 = 1 << 1,       ///< AVX-512 F, BW, DQ and VL
   SMR_ISA_AVX512_VNNI = 1 << 2,  ///< AVX-512 VNNI
   SMR_ISA_AVX512_BF16 = 1 << 3,  ///< AVX-512 BF16: products of bfloat16
+  SMR_ISA_AMX_INT8 = 1 << 4,     ///< AMX tiles of int8; Linux only, which must be asked for it
   SMR_ISA_NEON = 1 << 8,         ///< AArch64 Advanced SIMD
   SMR_ISA_NEON_FP16 = 1 << 9,    ///< float16 arithmetic
   SMR_ISA_NEON_DOT = 1 << 10,    ///< sdot, udot
@@ -70,9 +71,9 @@ static inline void smr_cpu_relax(void) {
 #endif
 }
 
-/// Parse a ceiling: names `scalar avx2 avx512 avx512-vnni avx512-bf16 neon neon-fp16 neon-dot
-/// neon-i8mm neon-bf16 wasm-simd rvv`, separated by commas or spaces. Each stands for itself and
-/// the sets it implies; the list is their union, so "scalar" alone allows none. On success `*mask`
+/// Parse a ceiling: names `scalar avx2 avx512 avx512-vnni avx512-bf16 amx-int8 neon neon-fp16
+/// neon-dot neon-i8mm neon-bf16 wasm-simd rvv`, separated by commas or spaces. Each stands for
+/// itself and the sets it implies; the list is their union, so "scalar" alone allows none. On success `*mask`
 /// receives the union. On an unknown name or an empty list returns false and leaves `*mask`
 /// unchanged.
 bool smr_isa_parse(const char *list, uint32_t *mask);

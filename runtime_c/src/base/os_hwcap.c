@@ -85,3 +85,18 @@ void smr_os_cpu_name(char *text, size_t size) {
 }
 
 #endif
+
+#if defined(__x86_64__) && defined(__linux__) && !defined(SMR_BARE_METAL)
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool smr_os_use_tiles(void) {
+  enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };  // asm/prctl.h since Linux 5.16
+  return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+#else
+
+bool smr_os_use_tiles(void) { return false; }
+
+#endif

@@ -3,6 +3,7 @@
 #ifndef SMR_BASE_OS_HWCAP_H
 #define SMR_BASE_OS_HWCAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,10 @@ enum {
 
 /// SMR_HWCAP_* bits; 0 if nothing is known.
 uint64_t smr_os_hwcap(void);
+
+/// Ask the operating system for AMX's tile registers, for the whole process and for good. False if
+/// it refuses, or knows no such question.
+bool smr_os_use_tiles(void);
 
 /// The operating system's name for the CPU, cut to `size` bytes including the NUL; "" if it has
 /// none.

@@ -2,6 +2,7 @@
 // int8 product for AVX-512 VNNI: tiles up to 8x32 of dot products of four bytes.
 
 #define I8_NAME(name) N(i8_gemm_##name)
+#include "kernels/i8_gemm/vnni_row.h"
 
 // acc[0 .. nv] += per lane, the four products of the unsigned bytes at `p` + `at` and the signed
 // b[0 .. nv]. In assembly: with intrinsics GCC 12 moves accumulators around, and otherwise it makes
@@ -18,31 +19,6 @@ SMR_INLINE void N(i8_gemm_dot)(const size_t nv, __m512i *acc, const uint8_t *p, 
     __asm__("vpbroadcastd (%3,%4), %2\n\tvpdpbusd %5, %2, %0\n\tvpdpbusd %6, %2, %1"
             : "+v"(acc[0]), "+v"(acc[1]), "=&v"(a)
             : "r"(p), "r"(at), "v"(b[0]), "v"(b[1]), "m"(*four));
-  }
-}
-
-// The same for one row and panel at any address.
-SMR_INLINE void N(i8_gemm_dot_1)(__m512i *acc, const uint8_t *p, const int8_t *w) {
-  const uint8_t (*four)[4] = (const uint8_t (*)[4])(const void *)p;
-  const __m512i b = _mm512_loadu_si512(w);
-  __m512i a;
-  __asm__("vpbroadcastd %2, %1\n\tvpdpbusd %3, %1, %0" : "+v"(*acc), "=&v"(a) : "m"(*four), "v"(b));
-}
-
-static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size_t at,
-                             void *staged) {
-  const __m512i flip = _mm512_set1_epi8((char)0x80);
-  const size_t whole = n / 64 * 64;
-  const __mmask64 mask = ((__mmask64)1 << n % 64) - 1;
-  uint8_t *to = (uint8_t *)staged + at;
-  for (size_t r = 0; whole > 0 && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
-    for (size_t i = 0; i < whole; i += 64)
-      _mm512_storeu_si512(to + i, _mm512_xor_si512(_mm512_loadu_si512(a[r] + i), flip));
-  }
-  to = (uint8_t *)staged + at + whole;
-  for (size_t r = 0; mask && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
-    const __m512i last = _mm512_maskz_loadu_epi8(mask, a[r] + whole);
-    _mm512_storeu_si512(to, _mm512_xor_si512(last, flip));
   }
 }
 
@@ -170,30 +146,8 @@ static size_t N(i8_gemm_rows_4)(const struct smr_i8_gemm_rows *call) {
   return N(i8_gemm_rows)(4, call);
 }
 
-// A single row: eight sums of a panel hide the latency; weights are read as one stream.
 static size_t N(i8_gemm_rows_1)(const struct smr_i8_gemm_rows *call) {
-  const uint8_t *row = call->rows[0];
-  const int8_t *panel = call->w;
-  for (size_t column = 0; column < call->columns; column += SMR_I8_PANEL) {
-    const int8_t *w = panel;
-    __m512i acc[8];
-    acc[0] = N(iload)(call->from + column);
-    SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[i] = N(izero)();
-    for (size_t tap = 0; tap < call->tap_count; tap++) {
-      const uint8_t *at = row + call->taps[tap];
-      size_t groups = call->groups;
-      for (; groups >= 8; groups -= 8, at += 32, w += 512) {
-        SMR_UNROLL for (size_t i = 0; i < 8; i++) {
-          N(i8_gemm_dot_1)(&acc[i], at + 4 * i, w + 64 * i);
-        }
-      }
-      for (; groups > 0; groups--, at += 4, w += 64) N(i8_gemm_dot_1)(acc, at, w);
-    }
-    SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[0] = N(iadd)(acc[0], acc[i]);
-    N(istore)(call->sums + column, acc[0]);
-    panel += call->panel_stride_bytes;
-  }
-  return 0;
+  return N(i8_gemm_row)(call, call->rows[0]);
 }
 
 static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the register tiles of the instruction set.
-#if defined(SMR_SIMD_AVX512VNNI)
+#if defined(SMR_SIMD_AMXINT8)
+#include "kernels/i8_gemm/amxint8.h"
+#elif defined(SMR_SIMD_AVX512VNNI)
 #include "kernels/i8_gemm/avx512vnni.h"
 #elif defined(SMR_SIMD_AVX512)
 #include "kernels/i8_gemm/avx512.h"

@@ -11,8 +11,11 @@
 #include "kernels/i8_gemm/i8_gemm.h"
 
 enum {
-  SMR_I8_GEMM_MR = SMR_LEAN(8, 4),      // rows of the largest call of any instruction set
-  SMR_I8_GEMM_SUMS = SMR_LEAN(96, 32),  // columns of it; also the elements between rows of sums
+  SMR_I8_GEMM_TILE = SMR_LEAN(8, 4),  // rows of the largest call, but with AMX
+  // rows and columns of the largest call of any instruction set; also the elements between rows of
+  // sums
+  SMR_I8_GEMM_MR = SMR_ARCH_X86_64 ? 32 : SMR_I8_GEMM_TILE,
+  SMR_I8_GEMM_SUMS = SMR_ARCH_X86_64 ? 192 : SMR_LEAN(96, 32),
   // Size of the buffer that stages rows of A for a tile: long enough to amortize the fixed costs of
   // a chunk, short enough that all rows leave half of a small L1 cache to the weights. The pitch
   // spreads the rows over different sets.
@@ -95,6 +98,12 @@ struct smr_i8_gemm_funcs {
                   // many are read
   bool fills;     // staging writes at least 15 elements after the last ones, with any values
   const struct smr_i8_gemm_tile_kernel *tiles;  // tallest first, down to 1 row
+
+  /// Before the first tile of more than one row of a call, whose sums have `depth` products, and
+  /// after the last, on the same thread; or NULL.
+  void (*begin)(size_t depth);
+  void (*end)(void);
+
   const struct smr_i8_gemm_ends *ends;
 
   /// in_place: copy `rows` windows of `count` taps of n bytes contiguously. Up to 63 bytes after

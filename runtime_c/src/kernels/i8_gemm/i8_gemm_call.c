@@ -24,7 +24,7 @@ void smr_i8_gemm_stage_bytes(size_t rows, const int8_t *const *a, size_t n, size
 }
 
 // rows per call of the tallest tile, if possible: a strip
-enum { I8_GEMM_STRIP = SMR_LEAN(128, SMR_I8_GEMM_MR) };
+enum { I8_GEMM_STRIP = SMR_LEAN(128, SMR_I8_GEMM_TILE) };
 
 // Progress of staging along the rows.
 struct i8_gemm_cursor {
@@ -68,7 +68,7 @@ static size_t i8_gemm_joins(const struct smr_i8_gemm_params *params,
 
 // Addresses of the next rows, as many as a tile may read. Beyond `rows`, the last one is repeated,
 // unless there is only one.
-SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
+SMR_HOT static void i8_gemm_begin_rows(size_t rows, size_t height, const int8_t *a, size_t first,
                                        const struct smr_i8_gemm_params *params,
                                        const int8_t **begin) {
   const struct smr_i8_gemm_windows *windows = params->windows;
@@ -83,8 +83,8 @@ SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t firs
   }
   begin[0] = a;
   if (rows == 1) return;
-  if (left >= SMR_I8_GEMM_MR && rows == SMR_I8_GEMM_MR) {
-    SMR_UNROLL for (size_t i = 0; i < SMR_I8_GEMM_MR; i++) begin[i] = a + i * step;
+  if (left >= SMR_I8_GEMM_TILE && rows == SMR_I8_GEMM_TILE) {
+    SMR_UNROLL for (size_t i = 0; i < SMR_I8_GEMM_TILE; i++) begin[i] = a + i * step;
     return;
   }
   size_t i = 0;
@@ -97,7 +97,7 @@ SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t firs
     left -= end - i;
     for (; i < end; i++, a += step) begin[i] = a;
   }
-  for (; i < SMR_I8_GEMM_MR; i++) begin[i] = begin[rows - 1];
+  for (; i < height; i++) begin[i] = begin[rows - 1];
 }
 
 // Stage the next elements of all rows, at most `chunk`, padded to whole blocks of 16 with any value
@@ -183,7 +183,7 @@ SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config
                                          size_t rows, const int8_t *a, size_t first, void *staged,
                                          const struct smr_i8_gemm_params *params) {
   const size_t sum = params->k * params->taps;
-  const size_t most = SMR_I8_GEMM_MR * SMR_I8_GEMM_STAGE_BYTES / sum;
+  const size_t most = config->mr * SMR_I8_GEMM_STAGE_BYTES / sum;
   if (most < rows) rows = most - most % height;
   if (!SMR_HAS(i8_gemm_windows) || !params->windows) {
     config->funcs->stage(1, &a, rows * sum, 0, staged);
@@ -192,8 +192,8 @@ SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config
   const int8_t *begin[SMR_I8_GEMM_MR];
   uint8_t *to = staged;
   for (size_t i = 0, n; i < rows; i += n, to += n * sum) {
-    n = rows - i < SMR_I8_GEMM_MR ? rows - i : SMR_I8_GEMM_MR;
-    i8_gemm_begin_rows(n, a, first + i, params, begin);
+    n = rows - i < height ? rows - i : height;
+    i8_gemm_begin_rows(n, height, a, first + i, params, begin);
     config->funcs->gather(n, begin, params->windows->taps, params->taps, params->k, to);
   }
   return rows;
@@ -219,9 +219,9 @@ SMR_HOT static enum i8_gemm_way i8_gemm_way_of(const struct smr_i8_gemm_config *
 
 // Pointers to `rows` rows, `pitch` bytes apart; the last one is repeated up to the height of a
 // tile.
-SMR_HOT static void i8_gemm_line_up(size_t rows, const void *first, size_t pitch,
+SMR_HOT static void i8_gemm_line_up(size_t rows, size_t height, const void *first, size_t pitch,
                                     const int8_t **begin) {
-  for (size_t i = 0; i < rows || i < SMR_I8_GEMM_MR; i++)
+  for (size_t i = 0; i < rows || i < height; i++)
     begin[i] = (const int8_t *)first + (i < rows ? i : rows - 1) * pitch;
 }
 
@@ -302,6 +302,8 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
   call.columns = columns;
   call.taps = native ? params->windows->taps : no_offset;
   call.tap_count = native ? params->taps : 1;
+  const bool begins = funcs->begin != NULL && height > 1;
+  if (begins) funcs->begin(sum);
   size_t ready = 0, first = params->first;  // dense: rows that are staged from `next` on
   const char *next = NULL;
   for (size_t n; rows > 0; rows -= n, first += n) {
@@ -311,11 +313,11 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
     }
     n = i8_gemm_strip_rows(way == I8_GEMM_DENSE ? ready : rows, height, strips);
     if (way == I8_GEMM_DENSE) {
-      i8_gemm_line_up(n, next, sum, begin);
+      i8_gemm_line_up(n, height, next, sum, begin);
       ready -= n;
       next += n * sum;
     } else if (!indirect) {
-      i8_gemm_begin_rows(n, a, first, params, begin);
+      i8_gemm_begin_rows(n, height, a, first, params, begin);
     }
     if (w_zero) memset(row_sums, 0, sizeof row_sums);
     struct i8_gemm_cursor cursor = {way == I8_GEMM_STAGED ? 0 : params->taps, 0};
@@ -329,7 +331,7 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
       if (way == I8_GEMM_STAGED) {
         filled = i8_gemm_stage_rows(config, n, chunk, begin, indirect, staged,
                                     w_zero ? row_sums : NULL, &cursor, params);
-        if (funcs->in_place) i8_gemm_line_up(n, staged, SMR_I8_GEMM_PITCH_BYTES, placed);
+        if (funcs->in_place) i8_gemm_line_up(n, height, staged, SMR_I8_GEMM_PITCH_BYTES, placed);
         call.rows = (const uint8_t *const *)(const void *)placed;
       }
       if (cursor.tap >= params->taps && direct) call.direct = &to.direct;
@@ -348,6 +350,7 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
     else if (!SMR_HAS(i8_gemm_windows) || !params->windows)
       a += n * params->a_stride;
   }
+  if (begins) funcs->end();
 }
 
 SMR_HOT void smr_i8_gemm_call(const struct smr_i8_gemm_config *config, size_t rows, size_t columns,

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What products by AVX-512 VNNI and by AMX share: staging, and products of a single row.
+
+// acc += per lane, the four products of the unsigned bytes at `p` and the signed ones at `w`. In
+// assembly, as in avx512vnni.h.
+SMR_INLINE void N(i8_gemm_dot_1)(__m512i *acc, const uint8_t *p, const int8_t *w) {
+  const uint8_t (*four)[4] = (const uint8_t (*)[4])(const void *)p;
+  const __m512i b = _mm512_loadu_si512(w);
+  __m512i a;
+  __asm__("vpbroadcastd %2, %1\n\tvpdpbusd %3, %1, %0" : "+v"(*acc), "=&v"(a) : "m"(*four), "v"(b));
+}
+
+static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size_t at,
+                             void *staged) {
+  const __m512i flip = _mm512_set1_epi8((char)0x80);
+  const size_t whole = n / 64 * 64;
+  const __mmask64 mask = ((__mmask64)1 << n % 64) - 1;
+  uint8_t *to = (uint8_t *)staged + at;
+  for (size_t r = 0; whole > 0 && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
+    for (size_t i = 0; i < whole; i += 64)
+      _mm512_storeu_si512(to + i, _mm512_xor_si512(_mm512_loadu_si512(a[r] + i), flip));
+  }
+  to = (uint8_t *)staged + at + whole;
+  for (size_t r = 0; mask && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
+    const __m512i last = _mm512_maskz_loadu_epi8(mask, a[r] + whole);
+    _mm512_storeu_si512(to, _mm512_xor_si512(last, flip));
+  }
+}
+
+// A single row: eight sums of a panel hide the latency; weights are read as one stream.
+SMR_INLINE size_t N(i8_gemm_row)(const struct smr_i8_gemm_rows *call, const uint8_t *row) {
+  const int8_t *panel = call->w;
+  for (size_t column = 0; column < call->columns; column += SMR_I8_PANEL) {
+    const int8_t *w = panel;
+    __m512i acc[8];
+    acc[0] = N(iload)(call->from + column);
+    SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[i] = N(izero)();
+    for (size_t tap = 0; tap < call->tap_count; tap++) {
+      const uint8_t *at = row + call->taps[tap];
+      size_t groups = call->groups;
+      for (; groups >= 8; groups -= 8, at += 32, w += 512) {
+        SMR_UNROLL for (size_t i = 0; i < 8; i++) {
+          N(i8_gemm_dot_1)(&acc[i], at + 4 * i, w + 64 * i);
+        }
+      }
+      for (; groups > 0; groups--, at += 4, w += 64) N(i8_gemm_dot_1)(acc, at, w);
+    }
+    SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[0] = N(iadd)(acc[0], acc[i]);
+    N(istore)(call->sums + column, acc[0]);
+    panel += call->panel_stride_bytes;
+  }
+  return 0;
+}
