@@ -30,7 +30,7 @@ from tools.unity import unity_text  # noqa: E402
 RUNTIME = ROOT / "runtime_c"
 SYSROOT = "/usr/aarch64-linux-gnu"
 CLANGS = tuple(f"clang-{v}" for v in (21, 20, 19, 18, 17, 16))
-X86 = ("scalar", "avx2", "avx512", "avx512-vnni")
+X86 = ("scalar", "avx2", "avx512", "avx512-vnni", "amx-int8")
 ARM = ("scalar", "neon", "neon-dot", "neon-i8mm")
 
 # The rounding of portable kernels, and wrong replacements of it.

@@ -19,7 +19,7 @@ from samara.exporter.types import DType, Quant
 
 Array = npt.NDArray[Any]
 
-KNOWN = ("scalar", "avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
+KNOWN = ("scalar", "avx2", "avx512", "avx512-vnni", "amx-int8", "neon", "neon-dot", "neon-i8mm")
 LAYERS = 100  # of each kind
 
 

@@ -16,7 +16,7 @@ from samara.exporter.ir import Builder, Program, ProgramBuilder, Value, to_bytes
 from samara.exporter.types import DType, Quant, TensorType
 
 K, N, BLOCK, ROWS = 200, 333, 32, 70
-ISAS = ("scalar", "avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
+ISAS = ("scalar", "avx2", "avx512", "avx512-vnni", "amx-int8", "neon", "neon-dot", "neon-i8mm")
 KINDS = ("i4", "i4 blocks of 16", "u4 with zero points", "i8 with zero points", "i8 per channel")
 
 

@@ -40,6 +40,7 @@ _INSTRUCTIONS = {
     "avx512": "AVX-512, on x86-64",
     "avx512vnni": "AVX-512 with dot products of int8 (VNNI), on x86-64",
     "avx512bf16": "AVX-512 with dot products of bfloat16, on x86-64",
+    "amxint8": "AMX tiles of int8, on x86-64 servers with Linux",
     "neon": "NEON, on Arm",
     "neon_fp16": "NEON with arithmetic of float16, on Arm",
     "neon_dot": "NEON with dot products of int8, on Arm",

@@ -8,6 +8,18 @@
 
 #include "harness.h"
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool may_use_tiles(void) {
+  uint64_t allowed = 0;  // ARCH_GET_XCOMP_PERM, TILE_DATA
+  return syscall(SYS_arch_prctl, 0x1022, &allowed) == 0 && (allowed >> 18 & 1) != 0;
+}
+#else
+static bool may_use_tiles(void) { return false; }
+#endif
+
 SMR_TEST(parses_ceilings) {
   uint32_t mask = 77;
   CHECK(smr_isa_parse("scalar", &mask));
@@ -20,6 +32,8 @@ SMR_TEST(parses_ceilings) {
   CHECK_EQ_INT(mask, SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_VNNI);
   CHECK(smr_isa_parse("avx512-bf16", &mask));
   CHECK_EQ_INT(mask, SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_BF16);
+  CHECK(smr_isa_parse("amx-int8", &mask));
+  CHECK_EQ_INT(mask, SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_VNNI | SMR_ISA_AMX_INT8);
   CHECK(smr_isa_parse("neon-bf16", &mask));
   CHECK_EQ_INT(mask, SMR_ISA_NEON | SMR_ISA_NEON_BF16);
   CHECK(smr_isa_parse("neon-i8mm", &mask));
@@ -60,6 +74,7 @@ SMR_TEST(what_is_detected_is_closed) {
   CHECK(smr_isa_parse(text, &closed));
   CHECK_EQ_INT(have, closed);
   CHECK_EQ_INT(smr_cpu_isa(), have);
+  if (have & SMR_ISA_AMX_INT8) CHECK(may_use_tiles());
 }
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -79,6 +94,7 @@ SMR_TEST(ceiling_comes_from_the_environment) {
   CHECK(run_with(self_path, "avx2,neon", "sees_nothing") != 0 || smr_cpu_isa() == 0);
   CHECK_EQ_INT(run_with(self_path, "avx2,neon", "sees_at_most_the_first_level"), 0);
   CHECK_EQ_INT(run_with(self_path, "nonsense", "sees_a_bad_override"), 0);
+  CHECK_EQ_INT(run_with(self_path, "avx512-vnni", "asks_for_no_tiles"), 0);
 }
 #endif
 
@@ -92,6 +108,12 @@ SMR_TEST(child_sees_at_most_the_first_level) {
   CHECK(smr_cpu_isa_override_valid());
 }
 
+// The system saves tiles for a process that has asked for them once.
+SMR_TEST(child_asks_for_no_tiles) {
+  CHECK_EQ_INT(smr_cpu_isa() & SMR_ISA_AMX_INT8, 0);
+  CHECK(!may_use_tiles());
+}
+
 SMR_TEST(child_sees_a_bad_override) { CHECK(!smr_cpu_isa_override_valid()); }
 
 int main(int argc, char **argv) {
@@ -100,6 +122,7 @@ int main(int argc, char **argv) {
     RUN(child_sees_nothing);
     RUN(child_sees_at_most_the_first_level);
     RUN(child_sees_a_bad_override);
+    RUN(child_asks_for_no_tiles);
     return SMR_TEST_END();
   }
   RUN(parses_ceilings);

@@ -51,6 +51,9 @@ static float simd_masks(float a, float b) { return (a < b && !(b == 2.0f)) || a 
 #include "simd/avx512bf16_begin.h"
 #include "simd/simd_body.h"
 #include "simd/end.h"
+#include "simd/amxint8_begin.h"
+#include "simd/simd_body.h"
+#include "simd/end.h"
 #endif
 #if SMR_ARCH_AARCH64
 #include "simd/neon_begin.h"
@@ -89,6 +92,7 @@ SMR_TEST(vocabulary) {
   if (simd_have(SMR_ISA_AVX512, "avx512")) smr_check_vocabulary_avx512();
   if (simd_have(SMR_ISA_AVX512_VNNI, "avx512-vnni")) smr_check_vocabulary_avx512vnni();
   if (simd_have(SMR_ISA_AVX512_BF16, "avx512-bf16")) smr_check_vocabulary_avx512bf16();
+  if (simd_have(SMR_ISA_AMX_INT8, "amx-int8")) smr_check_vocabulary_amxint8();
 #endif
 #if SMR_ARCH_AARCH64
   if (simd_have(SMR_ISA_NEON, "neon")) smr_check_vocabulary_neon();

@@ -30,6 +30,7 @@ _IMPLIED = {
     "avx512": {"avx2"},
     "avx512-vnni": {"avx2", "avx512"},
     "avx512-bf16": {"avx2", "avx512"},
+    "amx-int8": {"avx2", "avx512", "avx512-vnni"},
     "neon-fp16": {"neon"},
     "neon-dot": {"neon"},
     "neon-i8mm": {"neon", "neon-dot"},

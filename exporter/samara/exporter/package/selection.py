@@ -23,6 +23,7 @@ ISA_NAMES = (
     "avx512",
     "avx512-vnni",
     "avx512-bf16",
+    "amx-int8",
     "neon",
     "neon-fp16",
     "neon-dot",

@@ -13,7 +13,7 @@ from samara.pybridge import UnsupportedError
 
 # Instruction sets by architecture, lowest first; docs/internals/building.md explains each.
 ISA_NAMES: dict[str, tuple[str, ...]] = {
-    "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16"),
+    "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx-int8"),
     "aarch64": ("scalar", "neon", "neon-fp16", "neon-dot", "neon-i8mm", "neon-bf16"),
     "wasm32-simd128": ("wasm-simd",),  # no dispatch: a module either needs SIMD or does not use it
 }
@@ -23,6 +23,7 @@ _IMPLIED: dict[str, tuple[str, ...]] = {
     "avx512": ("avx2",),
     "avx512-vnni": ("avx512",),
     "avx512-bf16": ("avx512",),
+    "amx-int8": ("avx512-vnni",),
     "neon-fp16": ("neon",),
     "neon-dot": ("neon",),
     "neon-i8mm": ("neon-dot",),

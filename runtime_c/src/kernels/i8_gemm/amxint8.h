@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// int8 product for AMX: tiles of 16 rows and 64 bytes. A panel of weights already lies as the second
-// operand of a tile product does: 16 groups of four rows are 16 rows of 64 bytes.
+// int8 product for AMX: tiles of 16 rows and 64 bytes. A panel of weights already lies as the
+// second operand of a tile product does: 16 groups of four rows are 16 rows of 64 bytes.
 
 #define I8_NAME(name) N(i8_gemm_##name)
-#include "kernels/i8_gemm/vnni_row.h"
+#include "kernels/i8_gemm/vnni_common.h"
 
 enum { N(i8_gemm_side) = 16, N(i8_gemm_tile_bytes) = 1024 };
 
@@ -93,8 +93,7 @@ SMR_INLINE void N(i8_gemm_pair_out)(size_t rows, const int32_t *sums, size_t col
                                     const struct smr_i8_gemm_direct *to) {
   const __m512i hi = _mm512_castps_si512(N(set1)(to->hi));
   const __m512i lo = _mm512_set1_epi8((char)to->lo), zero = _mm512_set1_epi16((short)to->zero);
-  const __m512i order =
-      _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m512 left = N(load)(to->multiplier + column);
   const __m512 right = N(load)(to->multiplier + column + SMR_I8_PANEL);
   int8_t *out = to->out + column;
@@ -192,6 +191,7 @@ static const struct smr_i8_gemm_funcs N(i8_gemm_funcs) = {
     .ends = &smr_i8_gemm_ends_avx512,
     .begin = N(i8_gemm_begin),
     .end = N(i8_gemm_end),
+    .gather = SMR_HAS(i8_gemm_windows) ? N(i8_gemm_gather) : NULL,
     .stage = N(i8_gemm_stage),
 };
 I8_GEMM_CONFIG(32, 192, 128);

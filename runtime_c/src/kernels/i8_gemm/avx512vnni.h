@@ -2,7 +2,7 @@
 // int8 product for AVX-512 VNNI: tiles up to 8x32 of dot products of four bytes.
 
 #define I8_NAME(name) N(i8_gemm_##name)
-#include "kernels/i8_gemm/vnni_row.h"
+#include "kernels/i8_gemm/vnni_common.h"
 
 // acc[0 .. nv] += per lane, the four products of the unsigned bytes at `p` + `at` and the signed
 // b[0 .. nv]. In assembly: with intrinsics GCC 12 moves accumulators around, and otherwise it makes
@@ -19,33 +19,6 @@ SMR_INLINE void N(i8_gemm_dot)(const size_t nv, __m512i *acc, const uint8_t *p, 
     __asm__("vpbroadcastd (%3,%4), %2\n\tvpdpbusd %5, %2, %0\n\tvpdpbusd %6, %2, %1"
             : "+v"(acc[0]), "+v"(acc[1]), "=&v"(a)
             : "r"(p), "r"(at), "v"(b[0]), "v"(b[1]), "m"(*four));
-  }
-}
-
-SMR_INLINE uint8_t *N(i8_gemm_flip)(const int8_t *from, size_t n, uint8_t *to) {
-  const __m512i flip = _mm512_set1_epi8((char)0x80);
-  for (; n >= 64; n -= 64, from += 64, to += 64)
-    _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_loadu_si512(from), flip));
-  const __m512i last = _mm512_maskz_loadu_epi8(((__mmask64)1 << n) - 1, from);
-  _mm512_storeu_si512(to, _mm512_xor_si512(last, flip));
-  return to + n;
-}
-
-// Masked 64-byte stores would often cross cache lines, so store 16 bytes at a time.
-SMR_INLINE uint8_t *N(i8_gemm_flip_16)(const int8_t *from, size_t n, uint8_t *to) {
-  const __m128i last = _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), from);
-  _mm_storeu_si128((__m128i *)(void *)to, _mm_xor_si128(last, _mm_set1_epi8((char)0x80)));
-  return to + n;
-}
-
-static void N(i8_gemm_gather)(size_t rows, const int8_t *const *begin, const size_t *taps,
-                              size_t count, size_t n, uint8_t *to) {
-  for (size_t i = 0; i < rows; i++) {
-    if (n <= 16) {
-      for (size_t t = 0; t < count; t++) to = N(i8_gemm_flip_16)(begin[i] + taps[t], n, to);
-    } else {
-      for (size_t t = 0; t < count; t++) to = N(i8_gemm_flip)(begin[i] + taps[t], n, to);
-    }
   }
 }
 

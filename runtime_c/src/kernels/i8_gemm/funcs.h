@@ -106,10 +106,10 @@ struct smr_i8_gemm_funcs {
 
   const struct smr_i8_gemm_ends *ends;
 
-  /// in_place: copy `rows` windows of `count` taps of n bytes contiguously. Up to 63 bytes after
-  /// the last may change.
+  /// Copy `rows` windows of `count` taps of n bytes to rows `pitch` bytes apart, in order: up to 63
+  /// bytes after each may change. Elements are bytes. NULL: taps are joined, then staged.
   void (*gather)(size_t rows, const int8_t *const *begin, const size_t *taps, size_t count,
-                 size_t n, uint8_t *to);
+                 size_t n, size_t pitch, uint8_t *to);
 
   /// Convert n bytes of every row to its elements at .. at + n. Up to 63 bytes after them may
   /// change.

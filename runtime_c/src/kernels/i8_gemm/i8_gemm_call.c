@@ -8,7 +8,6 @@
 //
 // Some tiles read rows from any address. They read windows that already have their form in place,
 // and short contiguous rows are copied many at once.
-// short rows without gaps many are copied as one.
 #include "base/fp.h"
 
 #include <string.h>
@@ -111,11 +110,21 @@ SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
   const int8_t *at[SMR_I8_GEMM_MR];
   struct i8_gemm_joined joined;
+  const bool gathers = funcs->gather != NULL && params->windows && params->k > 0 && !row_sums;
   size_t filled = 0;
   while (filled < chunk && cursor->tap < params->taps) {
     const size_t rest = params->k - cursor->c, room = chunk - filled;
     const size_t taps = i8_gemm_joins(params, cursor, room);
     size_t n = rest < room ? rest : room;
+    if (SMR_HAS(i8_gemm_windows) && gathers && cursor->c == 0 && params->k <= room) {
+      const size_t left = params->taps - cursor->tap, fit = room / params->k;
+      const size_t count = left < fit ? left : fit;
+      funcs->gather(rows, begin, params->windows->taps + cursor->tap, count, params->k,
+                    SMR_I8_GEMM_PITCH_BYTES, (uint8_t *)staged + filled);
+      cursor->tap += count;
+      filled += count * params->k;
+      continue;
+    }
     if (SMR_HAS(i8_gemm_join) && taps > 1) {
       n = taps * params->k;
       i8_gemm_join(rows, begin, params->windows->taps + cursor->tap, taps, params->k, &joined, at);
@@ -194,7 +203,7 @@ SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config
   for (size_t i = 0, n; i < rows; i += n, to += n * sum) {
     n = rows - i < height ? rows - i : height;
     i8_gemm_begin_rows(n, height, a, first + i, params, begin);
-    config->funcs->gather(n, begin, params->windows->taps, params->taps, params->k, to);
+    config->funcs->gather(n, begin, params->windows->taps, params->taps, params->k, sum, to);
   }
   return rows;
 }

@@ -73,9 +73,9 @@ static const struct choices_rate {
   uint32_t isa;
   float floats, bytes;
 } choices_rates[] = {
-    {SMR_ISA_AVX512_VNNI, 48, 192}, {SMR_ISA_AVX512, 48, 96},   {SMR_ISA_AVX2, 48, 80},
-    {SMR_ISA_NEON_I8MM, 24, 192},   {SMR_ISA_NEON_DOT, 24, 96}, {SMR_ISA_NEON, 24, 48},
-    {SMR_ISA_NONE, 6, 3},
+    {SMR_ISA_AMX_INT8, 48, 768}, {SMR_ISA_AVX512_VNNI, 48, 192}, {SMR_ISA_AVX512, 48, 96},
+    {SMR_ISA_AVX2, 48, 80},      {SMR_ISA_NEON_I8MM, 24, 192},   {SMR_ISA_NEON_DOT, 24, 96},
+    {SMR_ISA_NEON, 24, 48},      {SMR_ISA_NONE, 6, 3},
 };
 
 static double choices_us(const struct smr_job *job, double work) {

@@ -27,6 +27,34 @@ static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size
   }
 }
 
+SMR_INLINE uint8_t *N(i8_gemm_flip)(const int8_t *from, size_t n, uint8_t *to) {
+  const __m512i flip = _mm512_set1_epi8((char)0x80);
+  for (; n >= 64; n -= 64, from += 64, to += 64)
+    _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_loadu_si512(from), flip));
+  const __m512i last = _mm512_maskz_loadu_epi8(((__mmask64)1 << n) - 1, from);
+  _mm512_storeu_si512(to, _mm512_xor_si512(last, flip));
+  return to + n;
+}
+
+// Masked 64-byte stores would often cross cache lines, so store 16 bytes at a time.
+SMR_INLINE uint8_t *N(i8_gemm_flip_16)(const int8_t *from, size_t n, uint8_t *to) {
+  const __m128i last = _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), from);
+  _mm_storeu_si128((__m128i *)(void *)to, _mm_xor_si128(last, _mm_set1_epi8((char)0x80)));
+  return to + n;
+}
+
+static void N(i8_gemm_gather)(size_t rows, const int8_t *const *begin, const size_t *taps,
+                              size_t count, size_t n, size_t pitch, uint8_t *first) {
+  for (size_t i = 0; i < rows; i++, first += pitch) {
+    uint8_t *to = first;
+    if (n <= 16) {
+      for (size_t t = 0; t < count; t++) to = N(i8_gemm_flip_16)(begin[i] + taps[t], n, to);
+    } else {
+      for (size_t t = 0; t < count; t++) to = N(i8_gemm_flip)(begin[i] + taps[t], n, to);
+    }
+  }
+}
+
 // A single row: eight sums of a panel hide the latency; weights are read as one stream.
 SMR_INLINE size_t N(i8_gemm_row)(const struct smr_i8_gemm_rows *call, const uint8_t *row) {
   const int8_t *panel = call->w;
