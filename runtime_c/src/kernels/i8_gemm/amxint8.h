@@ -81,61 +81,29 @@ SMR_INLINE void N(i8_gemm_pair)(const bool tall, const bool pair,
 }
 #undef I8_GEMM_TILES
 
-// Sums as integers below `hi`, before the zero point is added. i8_gemm_panel_out of AVX-512 VNNI
-// says how they are clamped.
-SMR_INLINE __m512i N(i8_gemm_scaled)(const int32_t *sums, __m512 multiplier, __m512i hi) {
-  const __m512 v = N(mul)(N(to_float)(N(iload)(sums)), multiplier);
-  return N(to_int)(_mm512_castsi512_ps(_mm512_min_epi32(_mm512_castps_si512(v), hi)));
-}
-
-// Convert `rows` rows of two panels, two rows at a time: their 64 bytes fill a vector.
-SMR_INLINE void N(i8_gemm_pair_out)(size_t rows, const int32_t *sums, size_t column,
-                                    const struct smr_i8_gemm_direct *to) {
-  const __m512i hi = _mm512_castps_si512(N(set1)(to->hi));
-  const __m512i lo = _mm512_set1_epi8((char)to->lo), zero = _mm512_set1_epi16((short)to->zero);
-  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const __m512 left = N(load)(to->multiplier + column);
-  const __m512 right = N(load)(to->multiplier + column + SMR_I8_PANEL);
-  int8_t *out = to->out + column;
-  for (size_t i = 0; i < rows; i += 2, out += 2 * to->out_stride) {
-    __m512i words[2];
-    SMR_UNROLL for (size_t r = 0; r < 2; r++, sums += SMR_I8_GEMM_SUMS) {
-      const __m512i first = N(i8_gemm_scaled)(sums, left, hi);
-      const __m512i second = N(i8_gemm_scaled)(sums + SMR_I8_PANEL, right, hi);
-      words[r] = _mm512_adds_epi16(_mm512_packs_epi32(first, second), zero);
-    }
-    __m512i bytes = _mm512_max_epi8(_mm512_packs_epi16(words[0], words[1]), lo);
-    bytes = _mm512_permutexvar_epi32(order, bytes);
-    _mm256_storeu_si256((__m256i *)(void *)out, _mm512_castsi512_si256(bytes));
-    _mm256_storeu_si256((__m256i *)(void *)(out + to->out_stride),
-                        _mm512_extracti64x4_epi64(bytes, 1));
-  }
-}
-
-// The same for the first columns of two panels, or of one.
-SMR_INLINE void N(i8_gemm_part_out)(size_t rows, const int32_t *sums, size_t column, size_t columns,
-                                    const struct smr_i8_gemm_direct *to) {
-  const __m512i hi = _mm512_castps_si512(N(set1)(to->hi));
-  const __m512i lo = N(iset1)(to->lo - to->zero), zero = N(iset1)(to->zero);
-  for (size_t at = 0; at < columns; at += SMR_I8_PANEL) {
-    const __m512 multiplier = N(load)(to->multiplier + column + at);
-    const __mmask16 mask = N(mask_n)(columns - at < SMR_I8_PANEL ? columns - at : SMR_I8_PANEL);
-    const int32_t *from = sums + at;
-    int8_t *out = to->out + column + at;
-    for (size_t i = 0; i < rows; i++, from += SMR_I8_GEMM_SUMS, out += to->out_stride) {
-      const __m512i sum = _mm512_max_epi32(N(i8_gemm_scaled)(from, multiplier, hi), lo);
-      _mm_mask_storeu_epi8(out, mask, _mm512_cvtsepi32_epi8(N(iadd)(sum, zero)));
-    }
-  }
-}
-
 // Columns [column, column + columns) of a tile, at most two panels.
 static void N(i8_gemm_out)(size_t rows, const int32_t *sums, size_t column, size_t columns,
                            const struct smr_i8_gemm_direct *to) {
-  if (columns >= 2 * SMR_I8_PANEL)
-    N(i8_gemm_pair_out)(rows, sums, column, to);
-  else
-    N(i8_gemm_part_out)(rows, sums, column, columns, to);
+  int8_t *out = to->out + column;
+  if (columns >= 2 * SMR_I8_PANEL && N(i8_gemm_below_1)(to, column)) {
+    const struct N(i8_gemm_packing) packing = N(i8_gemm_packing)(to, column);
+    for (size_t i = 0; i < rows; i += 2, out += 2 * to->out_stride) {
+      __m512i two[2][2];
+      SMR_UNROLL for (size_t r = 0; r < 2; r++, sums += SMR_I8_GEMM_SUMS) {
+        two[r][0] = N(iload)(sums);
+        two[r][1] = N(iload)(sums + SMR_I8_PANEL);
+      }
+      N(i8_gemm_two_rows_out)(two, &packing, out, to->out_stride);
+    }
+    return;
+  }
+  for (size_t at = 0; at < columns; at += SMR_I8_PANEL) {
+    const __m512 multiplier = N(load)(to->multiplier + column + at);
+    const __mmask16 mask = N(mask_n)(columns - at < SMR_I8_PANEL ? columns - at : SMR_I8_PANEL);
+    for (size_t i = 0; i < rows; i++)
+      N(i8_gemm_bytes_out)(N(iload)(sums + i * SMR_I8_GEMM_SUMS + at), multiplier, to, mask,
+                           out + i * to->out_stride + at);
+  }
 }
 
 // Output is converted one pair late, from the other of two buffers: its sums have reached the cache

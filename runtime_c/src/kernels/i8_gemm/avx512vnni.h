@@ -23,22 +23,15 @@ SMR_INLINE void N(i8_gemm_dot)(const size_t nv, __m512i *acc, const uint8_t *p, 
 }
 
 // Convert the finished rows of a tile's panel to bytes, from `out` on, without storing sums in
-// between (noticeable for short sums). The upper end is clamped before the conversion, which is
-// undefined for large values: as integers, which order like floats unless both are negative. Too
-// small values become the least integer. hi >= 0.
+// between (noticeable for short sums).
 SMR_INLINE void N(i8_gemm_panel_out)(const size_t mr, const __m512i *acc,
                                      const struct smr_i8_gemm_direct *to, size_t column,
                                      size_t columns) {
   const __m512 multiplier = N(load)(to->multiplier + column);
-  const __m512i hi = _mm512_castps_si512(N(set1)(to->hi));
-  const __m512i lo = N(iset1)(to->lo - to->zero), zero = N(iset1)(to->zero);
   const __mmask16 mask = N(mask_n)(columns - column < 16 ? columns - column : 16);
   int8_t *out = to->out + column;
-  SMR_UNROLL for (size_t i = 0; i < mr; i++, out += to->out_stride) {
-    const __m512i v = _mm512_castps_si512(N(mul)(N(to_float)(acc[i]), multiplier));
-    const __m512i sum = N(to_int)(_mm512_castsi512_ps(_mm512_min_epi32(v, hi)));
-    _mm512_mask_cvtsepi32_storeu_epi8(out, mask, N(iadd)(_mm512_max_epi32(sum, lo), zero));
-  }
+  SMR_UNROLL for (size_t i = 0; i < mr; i++, out += to->out_stride)
+      N(i8_gemm_bytes_out)(acc[i], multiplier, to, mask, out);
 }
 
 // Bytes of a panel to prefetch ahead: weights come from L3 or memory, and the hardware prefetcher
@@ -92,6 +85,14 @@ SMR_INLINE size_t N(i8_gemm_rows)(const size_t mr, const struct smr_i8_gemm_rows
         N(i8_gemm_tile)(mr, 2, call, rows, w, acc);
       else
         N(i8_gemm_tile)(mr, 1, call, rows, w, acc);
+      if (direct && columns - column >= 2 * SMR_I8_PANEL && N(i8_gemm_below_1)(&to, column)) {
+        const struct N(i8_gemm_packing) packing = N(i8_gemm_packing)(&to, column);
+        int8_t *out = to.out + column;
+        SMR_UNROLL for (size_t i = 0; i < mr / 2 * 2; i += 2, out += 2 * to.out_stride)
+            N(i8_gemm_two_rows_out)(&acc[i], &packing, out, to.out_stride);
+        column += 2 * SMR_I8_PANEL;
+        continue;
+      }
       for (size_t left = pair ? 2 : 1; left > 0; left--, column += SMR_I8_PANEL) {
         __m512i sums[8];
         SMR_UNROLL for (size_t i = 0; i < mr; i++) {
