@@ -3,6 +3,7 @@
 // second operand of a tile product does: 16 groups of four rows are 16 rows of 64 bytes.
 
 #define I8_NAME(name) N(i8_gemm_##name)
+#define I8_GEMM_PITCH SMR_I8_GEMM_TALL_PITCH_BYTES
 #include "kernels/i8_gemm/vnni_common.h"
 
 enum { N(i8_gemm_side) = 16, N(i8_gemm_tile_bytes) = 1024 };
@@ -32,7 +33,7 @@ static void N(i8_gemm_end)(void) { _tile_release(); }
 // The sums of a pair of panels, or of one, for one or two halves of 16 rows: loads of A's tile `x`
 // and of the panels' tile `y` alternate, so that five loads serve four products.
 #define I8_GEMM_TILES(x, y, tall, pair, a, lower, w, next) \
-  _tile_loadd(x, a, SMR_I8_GEMM_PITCH_BYTES);              \
+  _tile_loadd(x, a, SMR_I8_GEMM_TALL_PITCH_BYTES);         \
   _tile_loadd(y, w, 64);                                   \
   _tile_dpbusd(0, x, y);                                   \
   if (pair) {                                              \
@@ -40,7 +41,7 @@ static void N(i8_gemm_end)(void) { _tile_release(); }
     _tile_dpbusd(1, x, y);                                 \
   }                                                        \
   if (tall) {                                              \
-    _tile_loadd(x, lower, SMR_I8_GEMM_PITCH_BYTES);        \
+    _tile_loadd(x, lower, SMR_I8_GEMM_TALL_PITCH_BYTES);   \
     if (pair) {                                            \
       _tile_dpbusd(3, x, y);                               \
       _tile_loadd(y, w, 64);                               \
@@ -60,7 +61,7 @@ SMR_INLINE void N(i8_gemm_pair)(const bool tall, const bool pair,
   if (tall) _tile_loadd(2, from_lower, from_bytes);
   if (tall && pair) _tile_loadd(3, from_lower + SMR_I8_PANEL, from_bytes);
   const char *a = call->staged;
-  const char *lower = a + (size_t)N(i8_gemm_side) * SMR_I8_GEMM_PITCH_BYTES;
+  const char *lower = a + (size_t)N(i8_gemm_side) * SMR_I8_GEMM_TALL_PITCH_BYTES;
   const int8_t *next = w + call->panel_stride_bytes;
   size_t groups = call->groups;
   __asm__ volatile("" : : : "memory");

@@ -2,6 +2,7 @@
 // int8 product for AVX-512 VNNI: tiles up to 8x32 of dot products of four bytes.
 
 #define I8_NAME(name) N(i8_gemm_##name)
+#define I8_GEMM_PITCH SMR_I8_GEMM_PITCH_BYTES
 #include "kernels/i8_gemm/vnni_common.h"
 
 // acc[0 .. nv] += per lane, the four products of the unsigned bytes at `p` + `at` and the signed

@@ -11,16 +11,17 @@
 #include "kernels/i8_gemm/i8_gemm.h"
 
 enum {
-  SMR_I8_GEMM_TILE = SMR_LEAN(8, 4),  // rows of the largest call, but with AMX
-  // rows and columns of the largest call of any instruction set; also the elements between rows of
-  // sums
-  SMR_I8_GEMM_MR = SMR_ARCH_X86_64 ? 32 : SMR_I8_GEMM_TILE,
+  SMR_I8_GEMM_TILE = SMR_LEAN(8, 4),  // rows of the largest call of most instruction sets
+  SMR_I8_GEMM_MR = SMR_ARCH_X86_64 ? 32 : SMR_I8_GEMM_TILE,  // and of any; then it is a tall one
+  // columns of the largest call; also the elements between rows of sums
   SMR_I8_GEMM_SUMS = SMR_ARCH_X86_64 ? 192 : SMR_LEAN(96, 32),
   // Size of the buffer that stages rows of A for a tile: long enough to amortize the fixed costs of
   // a chunk, short enough that all rows leave half of a small L1 cache to the weights. The pitch
   // spreads the rows over different sets.
   SMR_I8_GEMM_STAGE_BYTES = SMR_LEAN(2048, 256),
-  SMR_I8_GEMM_PITCH_BYTES = SMR_I8_GEMM_STAGE_BYTES + 64
+  SMR_I8_GEMM_PITCH_BYTES = SMR_I8_GEMM_STAGE_BYTES + 64,
+  SMR_I8_GEMM_TALL_STAGE_BYTES = SMR_I8_GEMM_STAGE_BYTES / 2,
+  SMR_I8_GEMM_TALL_PITCH_BYTES = SMR_I8_GEMM_TALL_STAGE_BYTES + 64,
 };
 
 /// Conversion of sums to int8, from a first column on. hi >= 0 if tiles convert themselves

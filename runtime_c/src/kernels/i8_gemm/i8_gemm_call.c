@@ -22,6 +22,19 @@ void smr_i8_gemm_stage_bytes(size_t rows, const int8_t *const *a, size_t n, size
     memcpy((int8_t *)staged + i * SMR_I8_GEMM_PITCH_BYTES + at, a[i], n);
 }
 
+// Whether a tile has more rows than most. Known at compile time where no instruction set has such.
+static bool i8_gemm_is_tall(const struct smr_i8_gemm_config *config) {
+  return SMR_I8_GEMM_MR > SMR_I8_GEMM_TILE && config->mr > SMR_I8_GEMM_TILE;
+}
+
+// Bytes that are staged of each row, and between rows.
+static size_t i8_gemm_stage_bytes(const struct smr_i8_gemm_config *config) {
+  return i8_gemm_is_tall(config) ? SMR_I8_GEMM_TALL_STAGE_BYTES : SMR_I8_GEMM_STAGE_BYTES;
+}
+static size_t i8_gemm_pitch(const struct smr_i8_gemm_config *config) {
+  return i8_gemm_is_tall(config) ? SMR_I8_GEMM_TALL_PITCH_BYTES : SMR_I8_GEMM_PITCH_BYTES;
+}
+
 // rows per call of the tallest tile, if possible: a strip
 enum { I8_GEMM_STRIP = SMR_LEAN(128, SMR_I8_GEMM_TILE) };
 
@@ -31,14 +44,14 @@ struct i8_gemm_cursor {
 };
 
 // Short taps of a window are joined before they are staged: a call of `stage` per tap would cost
-// more than its bytes.
+// more than its bytes. Not for tall tiles, whose instruction sets gather.
 enum {
   I8_GEMM_WORD = 16,
   I8_GEMM_SHORT = 64,                  // most bytes of a tap
   I8_GEMM_JOINED = SMR_LEAN(512, 64),  // most bytes of the joined taps of a row
 };
 struct i8_gemm_joined {
-  int8_t rows[SMR_I8_GEMM_MR][I8_GEMM_JOINED + I8_GEMM_WORD];
+  int8_t rows[SMR_I8_GEMM_TILE][I8_GEMM_JOINED + I8_GEMM_WORD];
 };
 
 // Join `count` taps of every row. Up to 15 bytes after each are copied too, and overwritten by the
@@ -57,10 +70,13 @@ SMR_HOT static void i8_gemm_join(size_t rows, const int8_t *const *begin, const 
 }
 
 // Number of remaining taps to join in `room` bytes; 0 if that does not pay off.
-static size_t i8_gemm_joins(const struct smr_i8_gemm_params *params,
+static size_t i8_gemm_joins(const struct smr_i8_gemm_config *config,
+                            const struct smr_i8_gemm_params *params,
                             const struct i8_gemm_cursor *cursor, size_t room) {
   const size_t k = params->k, most = room < I8_GEMM_JOINED ? room : I8_GEMM_JOINED;
-  if (!SMR_HAS(i8_gemm_join) || !params->windows || k > I8_GEMM_SHORT || cursor->c > 0) return 0;
+  if (!SMR_HAS(i8_gemm_join) || i8_gemm_is_tall(config) || !params->windows || k > I8_GEMM_SHORT ||
+      cursor->c > 0)
+    return 0;
   const size_t left = params->taps - cursor->tap;
   return left * k <= most ? left : most / k;
 }
@@ -114,13 +130,13 @@ SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config
   size_t filled = 0;
   while (filled < chunk && cursor->tap < params->taps) {
     const size_t rest = params->k - cursor->c, room = chunk - filled;
-    const size_t taps = i8_gemm_joins(params, cursor, room);
+    const size_t taps = i8_gemm_joins(config, params, cursor, room);
     size_t n = rest < room ? rest : room;
     if (SMR_HAS(i8_gemm_windows) && gathers && cursor->c == 0 && params->k <= room) {
       const size_t left = params->taps - cursor->tap, fit = room / params->k;
       const size_t count = left < fit ? left : fit;
       funcs->gather(rows, begin, params->windows->taps + cursor->tap, count, params->k,
-                    SMR_I8_GEMM_PITCH_BYTES, (uint8_t *)staged + filled);
+                    i8_gemm_pitch(config), (uint8_t *)staged + filled);
       cursor->tap += count;
       filled += count * params->k;
       continue;
@@ -162,8 +178,9 @@ SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config
 
 // Add the products of staged rows and advance `call`. With call->direct they are converted to int8.
 // A tile may have more rows than are left; there is room for its sums.
-SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
+SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_config *config, size_t rows,
                                      struct smr_i8_gemm_rows *call) {
+  const struct smr_i8_gemm_funcs *funcs = config->funcs;
   const struct smr_i8_gemm_tile_kernel *kernel = funcs->tiles;
   while (rows > 0) {
     while (kernel->least > rows) kernel++;
@@ -179,7 +196,7 @@ SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size
       if (done < call->columns) funcs->ends->to_i8(height, done, call->columns, call->sums, to);
       to->out += height * to->out_stride;
     }
-    call->staged = (const char *)call->staged + height * SMR_I8_GEMM_PITCH_BYTES;
+    call->staged = (const char *)call->staged + height * i8_gemm_pitch(config);
     call->rows += height;
     call->from += height * call->from_stride;
     call->sums += height * SMR_I8_GEMM_SUMS;
@@ -192,7 +209,7 @@ SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config
                                          size_t rows, const int8_t *a, size_t first, void *staged,
                                          const struct smr_i8_gemm_params *params) {
   const size_t sum = params->k * params->taps;
-  const size_t most = config->mr * SMR_I8_GEMM_STAGE_BYTES / sum;
+  const size_t most = config->mr * i8_gemm_stage_bytes(config) / sum;
   if (most < rows) rows = most - most % height;
   if (!SMR_HAS(i8_gemm_windows) || !params->windows) {
     config->funcs->stage(1, &a, rows * sum, 0, staged);
@@ -222,7 +239,7 @@ SMR_HOT static enum i8_gemm_way i8_gemm_way_of(const struct smr_i8_gemm_config *
   const size_t sum = params->k * params->taps;
   if (windows && windows->native) return I8_GEMM_NATIVE;
   const bool dense = config->funcs->in_place && height > 1 && !indirect && !w_zero && sum > 0 &&
-                     sum <= SMR_I8_GEMM_STAGE_BYTES && (windows || params->a_stride == sum);
+                     sum <= i8_gemm_stage_bytes(config) && (windows || params->a_stride == sum);
   return dense ? I8_GEMM_DENSE : I8_GEMM_STAGED;
 }
 
@@ -287,15 +304,22 @@ SMR_HOT static void i8_gemm_finish(const struct smr_i8_gemm_funcs *funcs, size_t
   }
 }
 
+// Buffers on the stack of a caller of i8_gemm_call: those of tall tiles are several times as large.
+struct i8_gemm_room {
+  char *staged;   // aligned to 64 bytes
+  int32_t *sums;  // [rows of a tile][SMR_I8_GEMM_SUMS], likewise
+};
+
 // `height` rows at a time; `chunk` of their elements are staged at a time.
 SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
                                  size_t chunk, size_t rows, size_t columns, const int8_t *a,
                                  const int8_t *const *indirect, const int8_t *w,
                                  const struct smr_i8_gemm_columns *arrays, const float *row_scale,
-                                 void *out, const struct smr_i8_gemm_params *params) {
+                                 void *out, const struct smr_i8_gemm_params *params,
+                                 const struct i8_gemm_room *room) {
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
-  _Alignas(64) char staged[SMR_I8_GEMM_MR * SMR_I8_GEMM_PITCH_BYTES];
-  _Alignas(64) int32_t sums[SMR_I8_GEMM_MR * SMR_I8_GEMM_SUMS];
+  char *staged = room->staged;
+  int32_t *sums = room->sums;
   uint32_t row_sums[SMR_I8_GEMM_MR];
   const int8_t *begin[I8_GEMM_STRIP], *placed[SMR_I8_GEMM_MR];
   static const size_t no_offset[1] = {0};
@@ -340,14 +364,14 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
       if (way == I8_GEMM_STAGED) {
         filled = i8_gemm_stage_rows(config, n, chunk, begin, indirect, staged,
                                     w_zero ? row_sums : NULL, &cursor, params);
-        if (funcs->in_place) i8_gemm_line_up(n, height, staged, SMR_I8_GEMM_PITCH_BYTES, placed);
+        if (funcs->in_place) i8_gemm_line_up(n, height, staged, i8_gemm_pitch(config), placed);
         call.rows = (const uint8_t *const *)(const void *)placed;
       }
       if (cursor.tap >= params->taps && direct) call.direct = &to.direct;
       call.groups = (filled + SMR_I8_GROUP - 1) / SMR_I8_GROUP;
       call.staged = staged;
       call.sums = sums;
-      i8_gemm_products(funcs, n, &call);
+      i8_gemm_products(config, n, &call);
       call.w += call.groups * SMR_I8_GROUP * SMR_I8_PANEL;
       call.from = sums;
       call.from_stride = SMR_I8_GEMM_SUMS;
@@ -362,26 +386,49 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
   if (begins) funcs->end();
 }
 
+SMR_APART void i8_gemm_call_tall(const struct smr_i8_gemm_config *config, size_t rows,
+                                 size_t columns, const int8_t *a, const int8_t *const *indirect,
+                                 const int8_t *w, const struct smr_i8_gemm_columns *arrays,
+                                 const float *row_scale, void *out,
+                                 const struct smr_i8_gemm_params *params) {
+  _Alignas(64) char staged[SMR_I8_GEMM_MR * SMR_I8_GEMM_TALL_PITCH_BYTES];
+  _Alignas(64) int32_t sums[SMR_I8_GEMM_MR * SMR_I8_GEMM_SUMS];
+  const struct i8_gemm_room room = {staged, sums};
+  i8_gemm_call(config, config->mr, SMR_I8_GEMM_TALL_STAGE_BYTES, rows, columns, a, indirect, w,
+               arrays, row_scale, out, params, &room);
+}
+
 SMR_HOT void smr_i8_gemm_call(const struct smr_i8_gemm_config *config, size_t rows, size_t columns,
                               const int8_t *a, const int8_t *const *indirect, const int8_t *w,
                               const struct smr_i8_gemm_columns *arrays, const float *row_scale,
                               void *out, const struct smr_i8_gemm_params *params) {
+  if (i8_gemm_is_tall(config)) {
+    i8_gemm_call_tall(config, rows, columns, a, indirect, w, arrays, row_scale, out, params);
+    return;
+  }
+  _Alignas(64) char staged[SMR_I8_GEMM_TILE * SMR_I8_GEMM_PITCH_BYTES];
+  _Alignas(64) int32_t sums[SMR_I8_GEMM_TILE * SMR_I8_GEMM_SUMS];
+  const struct i8_gemm_room room = {staged, sums};
   i8_gemm_call(config, config->mr, SMR_I8_GEMM_STAGE_BYTES / config->funcs->staged_bytes, rows,
-               columns, a, indirect, w, arrays, row_scale, out, params);
+               columns, a, indirect, w, arrays, row_scale, out, params, &room);
 }
 
 void smr_i8_gemm_call_row(const struct smr_i8_gemm_config *config, size_t columns, const int8_t *a,
                           const int8_t *w, const struct smr_i8_gemm_columns *arrays,
                           const float *row_scale, void *out,
                           const struct smr_i8_gemm_params *params) {
+  _Alignas(64) char staged[SMR_I8_GEMM_TILE * SMR_I8_GEMM_PITCH_BYTES];
+  _Alignas(64) int32_t sums[SMR_I8_GEMM_SUMS];
+  const struct i8_gemm_room room = {staged, sums};
   // One row may use the whole buffer, reduced by its interleaving.
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
-  const size_t chunk = config->mr / funcs->woven * (SMR_I8_GEMM_STAGE_BYTES / funcs->staged_bytes);
+  const size_t rows = config->mr < SMR_I8_GEMM_TILE ? config->mr : SMR_I8_GEMM_TILE;
+  const size_t chunk = rows / funcs->woven * (SMR_I8_GEMM_STAGE_BYTES / funcs->staged_bytes);
   const size_t out_bytes = smr_i8_output_bytes(params->to);
   struct smr_i8_gemm_columns part = *arrays;
   for (size_t n; columns > 0; columns -= n) {
     n = columns < config->nr ? columns : config->nr;
-    i8_gemm_call(config, 1, chunk, 1, n, a, NULL, w, &part, row_scale, out, params);
+    i8_gemm_call(config, 1, chunk, 1, n, a, NULL, w, &part, row_scale, out, params, &room);
     w += n / SMR_I8_PANEL * params->panel_stride_bytes;
     out = (char *)out + n * out_bytes;
     part.start += n;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What products by AVX-512 VNNI and by AMX share: staging, and products of a single row.
+// What products by AVX-512 VNNI and by AMX share: staging, in rows I8_GEMM_PITCH bytes apart,
+// output, and products of a single row.
 
 // acc += per lane, the four products of the unsigned bytes at `p` and the signed ones at `w`. In
 // assembly, as in avx512vnni.h.
@@ -16,12 +17,12 @@ static void N(i8_gemm_stage)(size_t rows, const int8_t *const *a, size_t n, size
   const size_t whole = n / 64 * 64;
   const __mmask64 mask = ((__mmask64)1 << n % 64) - 1;
   uint8_t *to = (uint8_t *)staged + at;
-  for (size_t r = 0; whole > 0 && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
+  for (size_t r = 0; whole > 0 && r < rows; r++, to += I8_GEMM_PITCH) {
     for (size_t i = 0; i < whole; i += 64)
       _mm512_storeu_si512(to + i, _mm512_xor_si512(_mm512_loadu_si512(a[r] + i), flip));
   }
   to = (uint8_t *)staged + at + whole;
-  for (size_t r = 0; mask && r < rows; r++, to += SMR_I8_GEMM_PITCH_BYTES) {
+  for (size_t r = 0; mask && r < rows; r++, to += I8_GEMM_PITCH) {
     const __m512i last = _mm512_maskz_loadu_epi8(mask, a[r] + whole);
     _mm512_storeu_si512(to, _mm512_xor_si512(last, flip));
   }
@@ -136,3 +137,4 @@ SMR_INLINE size_t N(i8_gemm_row)(const struct smr_i8_gemm_rows *call, const uint
   }
   return 0;
 }
+#undef I8_GEMM_PITCH
