@@ -478,7 +478,8 @@ SAMARA_API const char *samara_manifest(void);
 SAMARA_API size_t samara_abi(size_t *sizes, size_t capacity);
 /* The instruction sets this process uses, e.g. "avx2,avx512": those of the CPU, limited by the
  * environment variable SAMARA_ISA. Writes at most `size` bytes including the NUL and returns the
- * full length. Any thread. */
+ * full length. Any thread. The first call of this or of samara_session_create asks Linux for the
+ * tile registers of CPUs with AMX, for the whole process, unless SAMARA_ISA excludes amx-int8. */
 SAMARA_API size_t samara_isa(char *text, size_t size);
 
 /* ---- memory ---- */
