@@ -69,12 +69,14 @@ SMR_INLINE void N(i8_gemm_bytes_out)(__m512i sums, __m512 multiplier,
   _mm512_mask_cvtsepi32_storeu_epi8(out, mask, N(iadd)(_mm512_max_epi32(whole, lo), zero));
 }
 
-// Whether all multipliers of two panels are below 1: then no sum becomes too large for an integer,
-// and saturated bytes can be clamped instead.
+// Whether the multipliers of two panels are all between -1 and 1: then no sum becomes too large for
+// an integer, and saturated bytes can be clamped instead.
 SMR_INLINE bool N(i8_gemm_below_1)(const struct smr_i8_gemm_direct *to, size_t column) {
-  const __m512 most = _mm512_max_ps(N(load)(to->multiplier + column),
-                                    N(load)(to->multiplier + column + SMR_I8_PANEL));
-  return _mm512_cmp_ps_mask(most, N(set1)(1.0f), _CMP_NLT_UQ) == 0;
+  const float *at = to->multiplier + column;
+  const __m512 one = N(set1)(1.0f), left = _mm512_abs_ps(N(load)(at));
+  const __m512 right = _mm512_abs_ps(N(load)(at + SMR_I8_PANEL));
+  return (_mm512_cmp_ps_mask(left, one, _CMP_NLT_UQ) |
+          _mm512_cmp_ps_mask(right, one, _CMP_NLT_UQ)) == 0;
 }
 
 struct N(i8_gemm_packing) {

@@ -17,6 +17,7 @@ enum fill {
   FILL_EXTREMES,  // -128 and 127 only: the largest products and sums
   FILL_TIES,      // multipliers are powers of two: sums halfway between integers
   FILL_LARGE,     // start near the ends of int32: sums beyond 2^24 and sums that wrap
+  FILL_STEEP,     // the same with multipliers of 1 and more, some negative: products beyond int32
   FILLS,
 };
 
@@ -54,13 +55,15 @@ static int8_t *draw_bytes(size_t n, size_t shift, enum fill fill, uint32_t *seed
 static float draw_multiplier(const struct problem *p, uint32_t *seed) {
   const uint32_t r = kernel_random(seed);
   if (p->fill == FILL_TIES) return ldexpf(1.0f, -(int)(1 + r % 14));
+  if (p->fill == FILL_STEEP) return ldexpf(r % 8 == 0 ? -1.0f : 1.0f, (int)(r >> 3) % 12);
   const float depth = (float)(p->k * p->taps + 1);
   return kernel_random_float(seed) / depth * (p->fill == FILL_LARGE ? 0x1p-18f : 0.1f);
 }
 
 static int32_t draw_start(const struct problem *p, uint32_t *seed) {
   const uint32_t r = kernel_random(seed) << 8 ^ kernel_random(seed);
-  if (p->fill == FILL_LARGE) return r & 1 ? (int32_t)(r >> 1) : INT32_MIN + (int32_t)(r >> 12);
+  if (p->fill == FILL_LARGE || p->fill == FILL_STEEP)
+    return r & 1 ? (int32_t)(r >> 1) : INT32_MIN + (int32_t)(r >> 12);
   return (int32_t)(r % 20001) - 10000;
 }
 
