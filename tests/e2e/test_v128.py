@@ -28,6 +28,25 @@ const code = await WebAssembly.compile(readFileSync(process.argv[2]));
 process.exit(wasi.start(await WebAssembly.instantiate(code, wasi.getImportObject())));
 """
 _FLAGS = ("-std=c11", "-DSMR_OS_NONE")
+# A relaxed dot product as an engine computes it, in portable C. Some take the second factor as unsigned, some saturate
+# the sum of two products.
+_DOT = """\
+#include <stdint.h>
+typedef int8_t dot_bytes __attribute__((vector_size(16)));
+typedef int32_t dot_ints __attribute__((vector_size(16)));
+static inline int32_t dot_pair(const int8_t *a, const {type} *b) {{
+  const int32_t sum = a[0] * b[0] + a[1] * b[1];
+  return {saturates} && sum > 32767 ? 32767 : {saturates} && sum < -32768 ? -32768 : sum;
+}}
+static inline dot_ints emulated_dot(dot_bytes a, dot_bytes b, dot_ints sum) {{
+  const int8_t *x = (const int8_t *)&a;
+  const {type} *y = (const {type} *)&b;
+  for (int i = 0; i < 4; i++)
+    sum[i] += dot_pair(x + 4 * i, y + 4 * i) + dot_pair(x + 4 * i + 2, y + 4 * i + 2);
+  return sum;
+}}
+#define __builtin_wasm_relaxed_dot_i8x16_i7x16_add_s_i32x4 emulated_dot
+"""
 
 
 @dataclass(frozen=True)
@@ -129,3 +148,45 @@ def test_kernels(machine: Machine, repo: Path, tmp_path: Path) -> None:
         said = _said(done)
         assert " 0 failed" in said, said[-2000:]
         assert f"NOT RUN: {test.parent.name} v128" not in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "saturates", "runs"),
+    [
+        ("uint8_t", 0, {"v128_udot"}),  # x86 with AVX-VNNI
+        ("int8_t", 0, {"v128_sdot"}),  # Arm, and x86 with AVX-VNNI-INT8
+        ("uint8_t", 1, set()),  # other x86
+    ],
+)
+def test_dot_products_of_every_engine(
+    kind: str,
+    saturates: int,
+    runs: set[str],
+    need_tool: Tool,
+    missing: Missing,
+    repo: Path,
+    tmp_path: Path,
+) -> None:
+    """The int8 product takes the kernel for what the engine computes, and none that is not exact there."""
+    node = need_tool("node", "node")
+    if importlib.util.find_spec("ziglang") is None:
+        missing("zig", "vectors of 128 bits as WebAssembly: ziglang is not installed")
+    root = repo / "runtime_c"
+    emulated, script = tmp_path / "dot.h", tmp_path / "run.mjs"
+    emulated.write_text(_DOT.format(type=kind, saturates=saturates), encoding="utf-8")
+    script.write_text(_WASI, encoding="utf-8")
+    cc = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi"]
+    cc += ["-mcpu=generic+simd128+relaxed_simd", "-fno-vectorize", "-fno-slp-vectorize"]
+    program, unit = tmp_path / "i8_gemm.program", tmp_path / "unit.c"
+    sources = [*root.glob("src/base/*.c"), *root.glob("src/kernels/i8_gemm/*.c")]
+    unit.write_text("".join(f'#include "{path}"\n' for path in sources), encoding="utf-8")
+    include = [f"-I{root / name}" for name in ("include", "src", "tests")]
+    test = root / "tests/kernels/i8_gemm/i8_gemm_test.c"
+    _do([*cc, *_FLAGS, "-O1", "-include", emulated, *include, test, unit, "-o", program])
+    flags = ["--no-warnings"]
+    if "--experimental-wasm-relaxed-simd" in _shown(node, "--v8-options"):
+        flags.append("--experimental-wasm-relaxed-simd")
+    said = _do([node, *flags, script, program])
+    assert " 0 failed" in said, said[-2000:]
+    forms = {"v128_udot", "v128_sdot"}
+    assert {name for name in forms if f"NOT RUN: {name}" not in said} == runs

@@ -200,6 +200,7 @@ def names_of(names: object, what: str) -> Sequence[str] | str:
 ISAS = (
     *("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx-int8"),
     *("neon", "neon-fp16", "neon-dot", "neon-i8mm", "neon-bf16", "wasm-simd", "rvv"),
+    *("wasm-udot", "wasm-sdot"),
 )
 
 

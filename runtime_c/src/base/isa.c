@@ -24,8 +24,8 @@ enum {
 // The names of the sets in one block, and for each the sets that it implies: itself (its highest
 // bit) and all below.
 static const char isa_names[] =
-    "scalar\0avx2\0avx512\0avx512-vnni\0avx512-bf16\0amx-int8\0neon\0neon-fp16\0neon-dot\0neon-i8mm\0"
-    "neon-bf16\0wasm-simd\0rvv\0";
+    "scalar\0avx2\0avx512\0avx512-vnni\0avx512-bf16\0amx-int8\0neon\0neon-fp16\0neon-dot\0"
+    "neon-i8mm\0neon-bf16\0wasm-simd\0rvv\0wasm-udot\0wasm-sdot\0";
 static const uint32_t isa_implied[] = {
     SMR_ISA_NONE,
     SMR_ISA_AVX2,
@@ -40,6 +40,8 @@ static const uint32_t isa_implied[] = {
     SMR_ISA_NEON | SMR_ISA_NEON_BF16,
     SMR_ISA_WASM_SIMD,
     SMR_ISA_RVV,
+    SMR_ISA_WASM_SIMD | SMR_ISA_WASM_UDOT,
+    SMR_ISA_WASM_SIMD | SMR_ISA_WASM_SDOT,
 };
 enum { ISA_NAMES = sizeof isa_implied / sizeof *isa_implied };
 
@@ -127,10 +129,39 @@ static uint32_t isa_detect(void) {
 
 #else
 
+#if SMR_ARCH_WASM_RELAXED
+
+// Relaxed dot products of bytes take the second factor as signed or as unsigned, and engines that
+// lack an instruction for them may saturate the sum of two products. One engine always computes the
+// same.
+static uint32_t isa_detect_dot(void) {
+  typedef int8_t bytes __attribute__((vector_size(16)));
+  typedef int32_t ints __attribute__((vector_size(16)));
+  static const int8_t factors[2][16] = {
+      {-128, -128, -128, -128, 127, 127, 127, 127, -128, -128, -128, -128, 127, 127, 127, 127},
+      {-1, -1, -1, -1, -1, -1, -1, -1, -128, -128, -128, -128, -128, -128, -128, -128}};
+  static const int32_t as_unsigned[4] = {-130560, 129540, -65536, 65024};
+  static const int32_t as_signed[4] = {512, -508, 65536, -65024};
+  const int8_t (*from)[16] = factors;
+  __asm__("" : "+r"(from));  // the engine computes it, not the compiler
+  bytes a, b;
+  memcpy(&a, from[0], sizeof a);
+  memcpy(&b, from[1], sizeof b);
+  const ints sums = __builtin_wasm_relaxed_dot_i8x16_i7x16_add_s_i32x4(a, b, (ints){0, 0, 0, 0});
+  if (memcmp(&sums, as_unsigned, sizeof sums) == 0) return SMR_ISA_WASM_UDOT;
+  if (memcmp(&sums, as_signed, sizeof sums) == 0) return SMR_ISA_WASM_SDOT;
+  return 0;
+}
+
+#endif
+
 static uint32_t isa_detect(void) {
   uint32_t isa = 0;
 #if SMR_ARCH_WASM_SIMD
   isa |= SMR_ISA_WASM_SIMD;
+#endif
+#if SMR_ARCH_WASM_RELAXED
+  isa |= isa_detect_dot();
 #endif
 #if SMR_ARCH_RVV
   isa |= SMR_ISA_RVV;

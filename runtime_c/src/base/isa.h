@@ -23,6 +23,12 @@
 #else
 #define SMR_ARCH_WASM_SIMD 0
 #endif
+// WebAssembly with relaxed SIMD.
+#if defined(__wasm_relaxed_simd__)
+#define SMR_ARCH_WASM_RELAXED 1
+#else
+#define SMR_ARCH_WASM_RELAXED 0
+#endif
 #if defined(__riscv_v) && (defined(__clang__) || __GNUC__ >= 14)
 #define SMR_ARCH_RVV 1
 #else
@@ -50,6 +56,8 @@ enum {
   SMR_ISA_NEON_BF16 = 1 << 12,   ///< bfdot, bfcvt
   SMR_ISA_WASM_SIMD = 1 << 16,   ///< known at compile time
   SMR_ISA_RVV = 1 << 17,         ///< known at compile time
+  SMR_ISA_WASM_UDOT = 1 << 18,   ///< relaxed dot products: exact, of signed and unsigned bytes
+  SMR_ISA_WASM_SDOT = 1 << 19,   ///< relaxed dot products: exact, of signed bytes
   SMR_ISA_V128 = SMR_ARCH_RVV ? SMR_ISA_RVV : SMR_ISA_WASM_SIMD,
 };
 
@@ -72,10 +80,10 @@ static inline void smr_cpu_relax(void) {
 }
 
 /// Parse a ceiling: names `scalar avx2 avx512 avx512-vnni avx512-bf16 amx-int8 neon neon-fp16
-/// neon-dot neon-i8mm neon-bf16 wasm-simd rvv`, separated by commas or spaces. Each stands for
-/// itself and the sets it implies; the list is their union, so "scalar" alone allows none. On success `*mask`
-/// receives the union. On an unknown name or an empty list returns false and leaves `*mask`
-/// unchanged.
+/// neon-dot neon-i8mm neon-bf16 wasm-simd rvv wasm-udot wasm-sdot`, separated by commas or spaces.
+/// Each stands for itself and the sets it implies; the list is their union, so "scalar" alone
+/// allows none. On success `*mask` receives the union. On an unknown name or an empty list returns
+/// false and leaves `*mask` unchanged.
 bool smr_isa_parse(const char *list, uint32_t *mask);
 
 /// Write the names of the sets in `isa` to `text`, comma-separated, least first ("scalar" if none),

@@ -28,6 +28,7 @@
 #undef SMR_SIMD_NEON_I8MM
 #undef SMR_SIMD_SCALAR
 #undef SMR_SIMD_V128
+#undef SMR_SIMD_V128_DOT
 #undef SMR_SIMD_RELAXED
 #undef SMR_SIMD_WASM
 #undef N

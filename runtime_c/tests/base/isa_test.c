@@ -45,6 +45,14 @@ SMR_TEST(parses_ceilings) {
                SMR_ISA_AVX2 | SMR_ISA_NEON | SMR_ISA_NEON_DOT | SMR_ISA_WASM_SIMD | SMR_ISA_RVV);
 }
 
+SMR_TEST(dot_products_imply_vectors_of_128_bits) {
+  uint32_t mask = 0;
+  CHECK(smr_isa_parse("wasm-udot", &mask));
+  CHECK_EQ_INT(mask, SMR_ISA_WASM_SIMD | SMR_ISA_WASM_UDOT);
+  CHECK(smr_isa_parse("wasm-sdot", &mask));
+  CHECK_EQ_INT(mask, SMR_ISA_WASM_SIMD | SMR_ISA_WASM_SDOT);
+}
+
 SMR_TEST(refuses_what_it_does_not_know) {
   static const char *const bad[] = {"", " ", ",", "avx", "avx25", "AVX2", "avx2,sse9", "avx512-"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -127,6 +135,7 @@ int main(int argc, char **argv) {
   }
   RUN(parses_ceilings);
   RUN(refuses_what_it_does_not_know);
+  RUN(dot_products_imply_vectors_of_128_bits);
   RUN(formats_names);
   RUN(what_is_detected_is_closed);
 #if defined(__unix__) || defined(__APPLE__)

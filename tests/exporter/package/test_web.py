@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import samara
@@ -53,7 +54,7 @@ def test_only_a_package_for_other_models_has_every_kind_of_answer(
     assert kinds == {"own": False, "full": True, "listed": True}
 
 
-def test_only_products_of_floats_get_modules_with_relaxed_simd(
+def test_only_products_get_modules_with_relaxed_simd(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     linked: list[tuple[str, tuple[str, ...]]] = []
@@ -65,9 +66,13 @@ def test_only_products_of_floats_get_modules_with_relaxed_simd(
     )
     for name, net, relaxed in (
         ("product", samara.nn.Linear(4, 3), True),
+        ("integers", samara.nn.Linear(4, 3), True),
         ("function", samara.nn.Sigmoid(), False),
     ):
         program = samara.trace(net, (samara.zeros(1, 4),), output_names=["scores"])
+        if name == "integers":
+            rows = [{program.main.inputs[0].name: np.ones((1, 4), np.float32)}]
+            program = samara.quantize(program, rows)
         samara.export(program, tmp_path / f"{name}.samara")
         linked.clear()
         report = write_web([tmp_path / f"{name}.samara"], out=tmp_path / name)

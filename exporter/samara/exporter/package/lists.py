@@ -35,10 +35,14 @@ _IMPLIED = {
     "neon-dot": {"neon"},
     "neon-i8mm": {"neon", "neon-dot"},
     "neon-bf16": {"neon"},
+    "wasm-dot": {"wasm-simd"},
 }
+# What an engine may have beyond a set that a build is for: the sources ask it, so every build has both.
+_FOUND = {"wasm-simd": ("wasm-dot",)}
 # The instruction sets of a row `#include "simd/NAME.inc"`; v128 is one or the other.
 _ISA_FILES = {
     "v128": {"wasm-simd", "rvv"},
+    "v128_dot": {"wasm-dot"},
     **{re.sub("-", "_" if name.startswith("neon") else "", name): {name} for name in ISA_NAMES},
 }
 _COMPUTED_IN_FLOAT32 = frozenset({"float16", "bfloat16"})
@@ -266,7 +270,8 @@ def _kernels(text: str, selection: Selection) -> str:
     lines = text.splitlines()
     rows = {i: match[1] for i, line in enumerate(lines) if (match := _ISA_ROW.match(line))}
     kept: set[int] = set()
-    for name in (selection.floor, *selection.isa):
+    sets = (selection.floor, *selection.isa)
+    for name in (*sets, *(each for name in sets for each in _FOUND.get(name, ()))):
         have = {"scalar", name, *_IMPLIED.get(name, ())}
         kept.update([i for i, row in rows.items() if not have.isdisjoint(_ISA_FILES[row])][:1])
     chosen = [line for i, line in enumerate(lines) if i in kept or i not in rows]

@@ -41,8 +41,8 @@ NAME = "samara-nn"
 FEATURES = ("metadata", "state", "images", "audio", "answers")
 """Features that the package's C layer (web/native/samara_web.c) has functions for."""
 _SIMD = ("simd128", "bulk_memory", "nontrapping_fptoint", "sign_ext")
-# Parts with products of floats: with relaxed SIMD they take a fifth to a quarter less time.
-_PRODUCTS = ("f32_gemm", "f32_gemv", "f32_dwconv", "f32_winograd", "f32_conv_direct")
+# Parts with products of floats, or of bytes by matrices: with relaxed SIMD they take a fifth to a half less time.
+_PRODUCTS = ("f32_gemm", "f32_gemv", "f32_dwconv", "f32_winograd", "f32_conv_direct", "i8_gemm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class WebPackage(PackageReport):
         return [
             f"{self.out}: samara {s.version} as an npm package for browsers, {self.compiler}",
             f"  {len(s.ops)} operators, WebAssembly SIMD, with and without threads"
-            + ", with and without relaxed SIMD" * _has_float_products(s),
+            + ", with and without relaxed SIMD" * _has_products(s),
         ]
 
     def advice(self) -> list[str]:
@@ -138,7 +138,7 @@ def write(
     needed = replace(selection, features=features)
     web = web_sources()
     with dist.whole_folder(out) as folder:
-        relaxed = _has_float_products(needed)
+        relaxed = _has_products(needed)
         variants = (*_VARIANTS, *(each.relaxed for each in _VARIANTS if relaxed))
         jobs = []
         with ThreadPoolExecutor() as pool:
@@ -166,7 +166,7 @@ def write(
     return WebPackage(out=out, selection=whole, files=files, compiler=tools.version)
 
 
-def _has_float_products(selection: Selection) -> bool:
+def _has_products(selection: Selection) -> bool:
     """Whether modules with relaxed SIMD are worth their bytes."""
     return selection.parts is None or any(part.startswith(_PRODUCTS) for part in selection.parts)
 

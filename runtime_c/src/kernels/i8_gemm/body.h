@@ -14,6 +14,8 @@
 #include "kernels/i8_gemm/neon_dot.h"
 #elif defined(SMR_SIMD_NEON)
 #include "kernels/i8_gemm/neon.h"
+#elif defined(SMR_SIMD_V128_DOT)
+#include "kernels/i8_gemm/v128_dot.h"
 #elif defined(SMR_SIMD_V128)
 #include "kernels/i8_gemm/v128.h"
 #elif defined(SMR_SIMD_SCALAR)
