@@ -25,6 +25,20 @@
 #define GEMM_IN_ORDER(sums)
 #endif
 
+// Steps of tall tiles that share addresses, for WebAssembly: engines compute an address per row in
+// each step otherwise, and check in each whether to stop.
+#if defined(SMR_SIMD_WASM)
+#if defined(SMR_SIMD_RELAXED)
+#define GEMM_TALL 5
+#else
+#define GEMM_TALL 4
+#endif
+#define GEMM_STEPS(mr, half, f16, mode) \
+  ((mr) >= GEMM_TALL && !(half) && !(f16) && (mode) == GEMM_ROWS ? 4 : 1)
+#else
+#define GEMM_STEPS(mr, half, f16, mode) 1
+#endif
+
 #define GEMM_MAX_MR 14
 #define GEMM_MAX_NV 3
 #define GEMM_PANEL_VECTORS (SMR_PANEL / VF)
@@ -76,6 +90,21 @@ SMR_INLINE void GEMM_NAME(tile_end)(const size_t mr, const size_t nv, const int 
   if (!whole) GEMM_NAME(finish)(exact ? mr : rows, columns, sums, width, out, residual, params);
 }
 
+// Step s of some that share addresses: x[i] is row i of A, `w` the weights of the first.
+SMR_INLINE void GEMM_NAME(shared_step)(const size_t mr, const size_t nv, const size_t s,
+                                       const float *const *x, const float *w, size_t stride,
+                                       N(vf) (*acc)[GEMM_MAX_NV]) {
+  N(vf) b[GEMM_MAX_NV];
+  SMR_UNROLL for (size_t j = 0; j < nv; j++) {
+    b[j] = N(load)(w + s * SMR_PANEL + GEMM_NAME(column)(j, stride, sizeof *w) / sizeof *w);
+  }
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+    const N(vf) a = N(set1)(x[i][s]);
+    SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(fma)(a, b[j], acc[i][j]);
+    GEMM_IN_ORDER(acc[i]);
+  }
+}
+
 // A tile of mr rows by nv vectors (and half a vector). Unless `exact`, only rows <= mr rows exist;
 // the others repeat the last. `columns` columns are stored. GEMM_ROWS: `a`, or `pointers`
 // [rows][taps]; GEMM_OFFSETS: `pointers` [mr] and `offsets` [k]; GEMM_STRIDED: `a`, exact.
@@ -120,7 +149,21 @@ SMR_INLINE void GEMM_NAME(tile)(const size_t mr, const size_t nv, const int half
         row[i] = a + real * a_stride;
       }
     }
-    for (size_t c = 0; c < k; c++) {
+    size_t c = 0;
+    const size_t steps = GEMM_STEPS(mr, half, f16, mode);
+    for (; steps > 1 && c + steps <= k; c += steps) {
+      const float *x[GEMM_MAX_MR];
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        x[i] = row[i] + c;
+        SMR_OPAQUE(x[i]);
+      }
+      SMR_OPAQUE(wp);
+      SMR_UNROLL for (size_t s = 0; s < steps; s++) {
+        GEMM_NAME(shared_step)(mr, nv, s, x, (const float *)(const void *)wp, stride, acc);
+      }
+      wp += steps * SMR_PANEL * bytes;
+    }
+    for (; c < k; c++) {
       N(vf) b[GEMM_MAX_NV];
       N(hf) b_half;
       SMR_UNROLL for (size_t j = 0; j < nv; j++) {

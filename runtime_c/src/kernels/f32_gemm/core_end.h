@@ -2,6 +2,8 @@
 // Undefines the macros of core.h.
 #undef GEMM_ADDS
 #undef GEMM_IN_ORDER
+#undef GEMM_STEPS
+#undef GEMM_TALL
 #undef GEMM_ROWS
 #undef GEMM_OFFSETS
 #undef GEMM_STRIDED
