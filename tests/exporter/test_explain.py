@@ -41,7 +41,10 @@ def test_families_have_a_contract() -> None:
         assert len(text.split()) >= 4, name
 
 
-@pytest.mark.parametrize("isa", ["scalar", "avx512", "avx512vnni", "amxint8", "neon_i8mm", "v128"])
+_SETS = ("scalar", "avx512", "avx512vnni", "amxint8", "neon_i8mm", "v128", "v128_udot", "v128_sdot")
+
+
+@pytest.mark.parametrize("isa", _SETS)
 def test_instruction_sets_have_a_description(isa: str) -> None:
     found = explain.explain(f"f32_softmax__{isa}")
     assert found.facts["instructions"] != isa

@@ -48,7 +48,7 @@ export type Feeds = { readonly [input: string]: Feed };
 export type Variant = 'simd' | 'threads' | 'relaxed' | 'relaxed_threads';
 
 export interface Info {
-  /** The module in use: with vectors, with threads, with relaxed SIMD (fused multiply-adds for floats), or both. */
+  /** The module in use: with vectors, with threads, with relaxed SIMD (fused multiply-adds, dot products of bytes), or both. */
   readonly variant: Variant;
   readonly threads: number;
   /** Why there is one thread only, or a module without relaxed SIMD where the package has one with it. */

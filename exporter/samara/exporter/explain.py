@@ -46,6 +46,8 @@ _INSTRUCTIONS = {
     "neon_dot": "NEON with dot products of int8, on Arm",
     "neon_i8mm": "NEON with matrix products of int8, on Arm",
     "v128": "vectors of 128 bits, in WebAssembly and on RISC-V with V",
+    "v128_udot": "relaxed dot products of signed and unsigned bytes, in WebAssembly",
+    "v128_sdot": "relaxed dot products of signed bytes, in WebAssembly",
 }
 
 

@@ -271,7 +271,8 @@ def _kernels(text: str, selection: Selection) -> str:
     rows = {i: match[1] for i, line in enumerate(lines) if (match := _ISA_ROW.match(line))}
     kept: set[int] = set()
     sets = (selection.floor, *selection.isa)
-    for name in (*sets, *(each for name in sets for each in _FOUND.get(name, ()))):
+    found = [each for name in sets for each in _FOUND.get(name, ())]
+    for name in (*sets, *found):
         have = {"scalar", name, *_IMPLIED.get(name, ())}
         kept.update([i for i, row in rows.items() if not have.isdisjoint(_ISA_FILES[row])][:1])
     chosen = [line for i, line in enumerate(lines) if i in kept or i not in rows]

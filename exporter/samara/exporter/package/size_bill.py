@@ -21,7 +21,8 @@ _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|[^\s\w
 _LINE_MARKER = re.compile(r'#(?:line)? (\d+) "((?:\\.|[^"\\])*)"')
 _FILE_MARKER = re.compile(r"// ---- (\S+) ----$", re.MULTILINE)
 _ISA_SUFFIX = re.compile(
-    r"[:_](scalar|avx2|avx512vnni|avx512bf16|avx512|amxint8|neon_fp16|neon_dot|neon_i8mm|neon_bf16|neon|v128)(\.c)?\Z"
+    r"[:_](scalar|avx2|avx512vnni|avx512bf16|avx512|amxint8|neon_fp16|neon_dot|neon_i8mm|neon_bf16|neon|v128_dot|v128)"
+    r"(\.c)?\Z"
 )
 _SWITCH_TABLE = "CSWTCH."  # gcc does not tell the function
 _NO_NAMES = frozenset(
