@@ -65,7 +65,7 @@ extern "C" {
 #endif
 
 /* The version of this header; CMake and the Python package take theirs from this line. */
-#define SAMARA_VERSION "0.16.0"
+#define SAMARA_VERSION "0.17.0"
 
 /* ==== 1. The simple way: open, run with names, close ============================================
  */

@@ -193,7 +193,7 @@ def test_cmake(way: str, small_dist: Path, small: Path, app: Path, need_tool: To
     moved = app.parent / "moved"
     shutil.copytree(small_dist, moved)
     uses = (
-        "find_package(samara 0.16 REQUIRED)" if way == "find_package" else "add_subdirectory(moved)"
+        "find_package(samara 0.17 REQUIRED)" if way == "find_package" else "add_subdirectory(moved)"
     )
     (app.parent / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.13)\nproject(app C)\n"

@@ -17,7 +17,7 @@ from samara.exporter.ops import REQUIRED, Attr, OpSpec, all_ops
 from samara.exporter.types import DType
 
 SCHEMA_VERSION: Final = 1
-RUNTIME_VERSION: Final = (0, 16, 0)  # of samara.h: the newest file that can be read
+RUNTIME_VERSION: Final = (0, 17, 0)  # of samara.h: the newest file that can be read
 IDENTIFIER: Final = b"SMRA"
 HEADER_BYTES: Final = 64
 SEGMENT_ALIGNMENT: Final = 16384

@@ -8,7 +8,7 @@ import androidx.annotation.NonNull;
 public final class Samara {
   private Samara() {}
 
-  /** Its version, e.g. "0.16.0". */
+  /** Its version, e.g. "0.17.0". */
   @NonNull
   public static String getVersion() {
     Native.check();
