@@ -21,7 +21,7 @@ from samara.exporter.types import ShapeError
 from samara.pybridge.device import host
 
 ISAS = ("scalar", "avx2", "avx512", "neon")
-INTEGER_ISAS = ("avx512-vnni", "amx-int8", "neon-dot", "neon-i8mm")  # of which only integer kernels know
+INTEGER_ISAS = ("avx512-vnni", "amx-int8", "neon-dot", "neon-i8mm")  # only of integer kernels
 # if, loop and call have bodies, which cases hold as Python functions: test_control.py makes programs
 # of them. custom needs an operator in C (runtime_c/tests/session/control/custom_test.c).
 OPERATORS = [op for op in all_ops() if "control" not in op.flags]
