@@ -11,10 +11,16 @@
 #include "kernels/i8_gemm/i8_gemm.h"
 
 enum {
-  SMR_I8_GEMM_TILE = SMR_LEAN(8, 4),  // rows of the largest call of most instruction sets
-  SMR_I8_GEMM_MR = SMR_ARCH_X86_64 ? 32 : SMR_I8_GEMM_TILE,  // and of any; then it is a tall one
+  // Whether the build has an instruction set with tall tiles: AMX.
+  SMR_I8_GEMM_TALL = 0
+#define SMR_UKERNEL(bit, suffix, lanes) || (bit) == SMR_ISA_AMX_INT8
+#include "kernels/i8_gemm/kernels.inc"
+#undef SMR_UKERNEL
+  ,
+  SMR_I8_GEMM_TILE = SMR_LEAN(8, 4),  // rows of the largest call of the others
+  SMR_I8_GEMM_MR = SMR_I8_GEMM_TALL ? 32 : SMR_I8_GEMM_TILE,
   // columns of the largest call; also the elements between rows of sums
-  SMR_I8_GEMM_SUMS = SMR_ARCH_X86_64 ? 192 : SMR_LEAN(96, 32),
+  SMR_I8_GEMM_SUMS = SMR_I8_GEMM_TALL ? 192 : SMR_LEAN(96, 32),
   // Size of the buffer that stages rows of A for a tile: long enough to amortize the fixed costs of
   // a chunk, short enough that all rows leave half of a small L1 cache to the weights. The pitch
   // spreads the rows over different sets.

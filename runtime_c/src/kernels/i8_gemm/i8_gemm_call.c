@@ -22,9 +22,9 @@ void smr_i8_gemm_stage_bytes(size_t rows, const int8_t *const *a, size_t n, size
     memcpy((int8_t *)staged + i * SMR_I8_GEMM_PITCH_BYTES + at, a[i], n);
 }
 
-// Whether a tile has more rows than most. Known at compile time where no instruction set has such.
+// Whether a tile has more rows than most.
 static bool i8_gemm_is_tall(const struct smr_i8_gemm_config *config) {
-  return SMR_I8_GEMM_MR > SMR_I8_GEMM_TILE && config->mr > SMR_I8_GEMM_TILE;
+  return SMR_I8_GEMM_TALL && config->mr > SMR_I8_GEMM_TILE;
 }
 
 // Bytes that are staged of each row, and between rows.

@@ -111,14 +111,11 @@ SMR_INLINE void N(i8_gemm_tile_1)(const struct smr_i8_gemm_rows *at) {
 
 #include "kernels/i8_gemm/rows.h"
 I8_ROWS(6, 8, N(i8_gemm_tile)(6, &at))
-I8_ROWS(4, 8, N(i8_gemm_tile)(4, &at))
-I8_ROWS(2, 8, N(i8_gemm_tile)(2, &at))
 I8_ROWS(1, SMR_I8_PANEL, N(i8_gemm_tile_1)(&at))
 #undef I8_ROWS
 
-static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {{6, 5, N(i8_gemm_rows_6)},
-                                                                  {4, 3, N(i8_gemm_rows_4)},
-                                                                  {2, 2, N(i8_gemm_rows_2)},
+// Two to five rows take a tile of six, too: tiles of two and four would be 0.8 KB more.
+static const struct smr_i8_gemm_tile_kernel N(i8_gemm_tiles)[] = {{6, 2, N(i8_gemm_rows_6)},
                                                                   {1, 1, N(i8_gemm_rows_1)}};
 
 // The two forms differ in what A becomes when it is staged.
