@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads CPU features from the operating system (Linux auxiliary vector and /proc, Apple sysctl).
+#if !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE  // syscall() under -std=c11
+#endif
 #include "base/fp.h"
 
 #include "base/os_hwcap.h"
