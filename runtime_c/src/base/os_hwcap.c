@@ -89,7 +89,7 @@ void smr_os_cpu_name(char *text, size_t size) {
 
 #endif
 
-#if defined(__x86_64__) && defined(__linux__) && !defined(SMR_BARE_METAL)
+#if defined(__x86_64__) && defined(__linux__) && !defined(__ANDROID__) && !defined(SMR_BARE_METAL)
 #include <sys/syscall.h>
 #include <unistd.h>
 
