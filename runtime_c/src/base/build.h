@@ -12,7 +12,7 @@
 #define SMR_ISA_FLOOR SMR_ISA_NONE
 
 #if SMR_ARCH_X86_64
-#define SMR_BUILD_ISA "avx2,avx512,avx512-vnni,avx512-bf16"
+#define SMR_BUILD_ISA "avx2,avx512,avx512-vnni,avx512-bf16,amx-int8"
 #elif SMR_ARCH_AARCH64
 #define SMR_BUILD_ISA "neon,neon-fp16,neon-dot,neon-i8mm,neon-bf16"
 #else
@@ -23,6 +23,9 @@
 #else
 #define SMR_BUILD_OPS "all"
 #endif
+
+/// Whether there are kernels for AMX's tiles: only then is the system asked for them.
+#define SMR_WITH_TILES 1
 
 /// Whether records of inputs in models are read.
 #define SMR_WITH_RECORDS 1

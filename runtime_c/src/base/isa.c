@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/build.h"
 #include "base/format.h"
 #include "base/os.h"
 #include "base/atomic.h"
@@ -108,7 +109,8 @@ static uint32_t isa_detect(void) {
     if (c & (1u << 11)) {
       isa |= SMR_ISA_AVX512_VNNI;
       const uint32_t tile_int8 = 1u << 24 | 1u << 25;
-      if ((xcr0 & 0x60000) == 0x60000 && (d & tile_int8) == tile_int8) isa |= SMR_ISA_AMX_INT8;
+      const bool saved = (xcr0 & 0x60000) == 0x60000;  // tile configuration and data
+      if (SMR_WITH_TILES && saved && (d & tile_int8) == tile_int8) isa |= SMR_ISA_AMX_INT8;
     }
     if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5))) isa |= SMR_ISA_AVX512_BF16;
   }
@@ -187,7 +189,7 @@ static uint32_t isa_load(void) {
       word |= ISA_WORD_BAD_OVERRIDE;
     }
   }
-  // Last: a process that may not use tiles need not own them.
+  // After the ceiling, so that SAMARA_ISA can keep the process from asking.
   if (word & SMR_ISA_AMX_INT8 && !smr_os_use_tiles()) word &= ~(uint32_t)SMR_ISA_AMX_INT8;
   SMR_ATOMIC_STORE(&isa_word, word);
   return word;

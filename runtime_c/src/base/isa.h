@@ -48,7 +48,7 @@ enum {
   SMR_ISA_AVX512 = 1 << 1,       ///< AVX-512 F, BW, DQ and VL
   SMR_ISA_AVX512_VNNI = 1 << 2,  ///< AVX-512 VNNI
   SMR_ISA_AVX512_BF16 = 1 << 3,  ///< AVX-512 BF16: products of bfloat16
-  SMR_ISA_AMX_INT8 = 1 << 4,     ///< AMX tiles of int8; Linux only, which must be asked for it
+  SMR_ISA_AMX_INT8 = 1 << 4,     ///< AMX tiles of int8, where Linux grants them
   SMR_ISA_NEON = 1 << 8,         ///< AArch64 Advanced SIMD
   SMR_ISA_NEON_FP16 = 1 << 9,    ///< float16 arithmetic
   SMR_ISA_NEON_DOT = 1 << 10,    ///< sdot, udot

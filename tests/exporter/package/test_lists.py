@@ -12,6 +12,7 @@ import pytest
 from samara.exporter.ops import get_op
 from samara.exporter.package.lists import TRAINING, lists
 from samara.exporter.package.selection import Selection
+from samara.exporter.package.targets import ISA_NAMES
 from samara.exporter.types import ModelFormatError
 from samara.pybridge.image_planes import FORMATS
 
@@ -153,6 +154,21 @@ def test_the_floor_is_the_build_header(runtime: Path) -> None:
     assert "#define SMR_ISA_FLOOR SMR_ISA_AVX512_VNNI\n" in header
     assert '"samara-manifest 1\\n"' in header
     assert "SMR_ISA_FLOOR SMR_ISA_NONE\n" in lists(Selection(), runtime)["base/build.h"]
+
+
+def test_only_builds_with_tiles_ask_for_them(runtime: Path) -> None:
+    def asks(selection: Selection) -> bool:
+        return "#define SMR_WITH_TILES 1\n" in lists(selection, runtime)["base/build.h"]
+
+    assert asks(Selection(isa=("avx2", "amx-int8")))
+    assert asks(Selection(floor="amx-int8"))
+    assert not asks(Selection(isa=("avx2", "avx512-vnni")))
+
+
+def test_the_whole_library_names_all_its_sets(repo: Path) -> None:
+    header = (repo / "runtime_c/src/base/build.h").read_text(encoding="utf-8")
+    for names in (ISA_NAMES["x86_64"], ISA_NAMES["aarch64"]):
+        assert f'"{",".join(names[1:])}"' in header
 
 
 def test_family_without_its_part_is_portable_c(runtime: Path) -> None:

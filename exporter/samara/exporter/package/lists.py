@@ -230,6 +230,7 @@ def _kernels_of_devices(selection: Selection) -> frozenset[str] | None:
 def _build_header(selection: Selection) -> str:
     text = "".join(f'  "{line}\\n" \\\n' for line in selection.text().splitlines())
     floor = "NONE" if selection.floor == "scalar" else _c_name(selection.floor)
+    tiles = int("amx-int8" in (selection.floor, *selection.isa))
     records = int(
         selection.parts is None or not {"image", "audio", "answer"}.isdisjoint(selection.parts)
     )
@@ -241,6 +242,7 @@ def _build_header(selection: Selection) -> str:
 #include "base/isa.h"
 
 #define SMR_ISA_FLOOR SMR_ISA_{floor}
+#define SMR_WITH_TILES {tiles}
 #define SMR_WITH_RECORDS {records}
 #define SMR_MANIFEST \\
 {text}  ""

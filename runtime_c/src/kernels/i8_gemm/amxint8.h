@@ -56,6 +56,7 @@ SMR_INLINE void N(i8_gemm_pair)(const bool tall, const bool pair,
   const size_t sum_bytes = SMR_I8_GEMM_SUMS * sizeof *sums;
   const int32_t *from_lower = from + N(i8_gemm_side) * call->from_stride;
   int32_t *sums_lower = sums + (size_t)N(i8_gemm_side) * SMR_I8_GEMM_SUMS;
+  __asm__ volatile("" : : : "memory");  // loads read what was stored before
   _tile_loadd(0, from, from_bytes);
   if (pair) _tile_loadd(1, from + SMR_I8_PANEL, from_bytes);
   if (tall) _tile_loadd(2, from_lower, from_bytes);
@@ -64,7 +65,6 @@ SMR_INLINE void N(i8_gemm_pair)(const bool tall, const bool pair,
   const char *lower = a + (size_t)N(i8_gemm_side) * SMR_I8_GEMM_TALL_PITCH_BYTES;
   const int8_t *next = w + call->panel_stride_bytes;
   size_t groups = call->groups;
-  __asm__ volatile("" : : : "memory");
   for (; groups >= N(i8_gemm_side); groups -= N(i8_gemm_side)) {
     I8_GEMM_TILES(4, 5, tall, pair, a, lower, w, next)
     a += 64;
@@ -108,7 +108,7 @@ static void N(i8_gemm_out)(size_t rows, const int32_t *sums, size_t column, size
 }
 
 // Output is converted one pair late, from the other of two buffers: its sums have reached the cache
-// by then, and the conversion overlaps the products of the next pair.
+// by then.
 SMR_INLINE size_t N(i8_gemm_rows)(const bool tall, const struct smr_i8_gemm_rows *call) {
   const size_t columns = call->columns, rows = (tall ? 2 : 1) * N(i8_gemm_side);
   const size_t step = 2 * SMR_I8_PANEL;
